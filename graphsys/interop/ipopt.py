@@ -3,7 +3,8 @@
 A C file (``ma27.c``) has the four symbols. It finds patterns that this module has lent it, and
 calls the compiled kernels with a *frame* of their tables and of the caller's arrays. Functions of
 this module do what is left: the analysis, the first matrix of a pattern, matrices whose factors are
-doubtful. It is compiled at the first use and kept in the cache folder of machine code.
+doubtful even if they are equilibrated. The C file is compiled at the first use and kept in the
+cache folder of machine code.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sysconfig
 import threading
 import traceback
 from collections import OrderedDict
+from collections.abc import Hashable
 from functools import cache, lru_cache
 from math import isqrt
 from pathlib import Path
@@ -31,10 +33,10 @@ from scipy.sparse import coo_array, csr_array
 import graphsys
 from graphsys.c_code.build import shared_library
 from graphsys.kernels.base.address_table import new_frame
-from graphsys.kernels.frontal import framed
-from graphsys.kernels.frontal.multifrontal import INFO
-from graphsys.matrix.equilibration import symmetric_exponents
+from graphsys.kernels.frontal import equilibration, framed
+from graphsys.kernels.frontal.multifrontal import ALL_DELAYED, INFO
 from graphsys.numeric.fronts import THRESHOLD, Fronts
+from graphsys.symbolic import analyze
 from graphsys.system import System
 
 __all__ = ["library"]
@@ -56,21 +58,21 @@ WEAK = 1e-4
 #: ``ma27_pivtol`` up to which `WEAK` pivots are taken: its default. Ipopt raises it where it could
 #: not refine a solution.
 WEAK_UP_TO = 1e-8
-#: Least pivot, of the equilibrated matrix, that is more than the rounding of larger numbers.
-LEAST_PIVOT = 8.0 * np.finfo(float).eps
+#: What rounding errors may be of a pivot: each refinement by Ipopt gains as much. They are those of
+#: the terms that it is a sum of, which pivots as small as `WEAK` of their column have multiplied.
+ERROR = 0.02
 #: Product l d l^T of the equilibrated matrix from which factors are doubtful: half of the digits.
 LARGEST = 1e8
-#: Matrices that are equilibrated at once after a doubtful one: 1, 3, 7 ... up to so many.
-LONGEST_PAUSE = 63
-#: Largest power of two of a row's scaling.
-MOST_EXPONENT = 500
+#: Pivots delayed by a first matrix, as a part of its rows, from which on rows are ordered where
+#: they were pivots. It saves a third of the time of factorizations of a chain of 8 masses.
+MANY_DELAYED = 0.1
 #: What the callbacks return instead of a number or a count, as in ma27.c.
 INTERRUPTED, NOT_REGULAR, UNKNOWN, FAILED = 0, -1, -2, -101
 
 _INT, _DOUBLE, _ADDRESS = ctypes.c_int, ctypes.c_double, ctypes.c_void_p
 _KINDS: tuple[Any, ...] = (
     ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS, _ADDRESS),
-    ctypes.CFUNCTYPE(_INT, _INT, _INT, _INT, _ADDRESS, _DOUBLE, _INT, _ADDRESS),
+    ctypes.CFUNCTYPE(_INT, _INT, _INT, _INT, _ADDRESS, _DOUBLE, _INT),
     ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS),
 )
 
@@ -80,7 +82,8 @@ class _Callbacks(ctypes.Structure):
 
     _fields_ = (
         ("analyze", _ADDRESS), ("factorize", _ADDRESS), ("solve", _ADDRESS),
-        ("factorize_framed", _ADDRESS), ("solve_framed", _ADDRESS), ("weak_up_to", _DOUBLE),
+        ("factorize_framed", _ADDRESS), ("solve_framed", _ADDRESS),
+        ("equilibrate_framed", _ADDRESS), ("weak_up_to", _DOUBLE),
     )  # fmt: skip
 
 
@@ -104,14 +107,13 @@ class Pattern:
         self.system = System.from_scipy(full, symmetric=True)
         places = self.system.entry_at
         assert places is not None
-        self._row = np.repeat(diagonal, np.diff(full.indptr))
-        self._column, self._place = full.indices.astype(np.int64), places
-        key = self._row * n + self._column
-        place = places[np.searchsorted(key, np.concatenate([row * n + column, column * n + row]))]
-        entry = np.tile(np.arange(row.size), 2)
-        once = np.concatenate([np.ones(row.size, bool), row != column])
-        shape = (self.system.graph.nnz, row.size)
-        self._sum = csr_array(coo_array((ones[: once.sum()], (place[once], entry[once])), shape))
+        self._place, (start, full_column) = places, (full.indptr.astype(np.int64), full.indices)
+        full_row, full_column = np.repeat(diagonal, np.diff(start)), full_column.astype(np.int64)
+        key = full_row * n + full_column
+        first, second = (np.searchsorted(key, at) for at in (row * n + column, column * n + row))
+        self._sorted = full_row, full_column, start, first, second
+        # C has workspace of its own, of these lengths.
+        self.equilibration: Any = new_frame(*self._sorted, *self._workspace())
         self.entries = row, column
         self.lent = (row + 1).astype(np.int32), (column + 1).astype(np.int32)
         self._lock = threading.Lock()
@@ -130,9 +132,14 @@ class Pattern:
         -------
         ndarray, shape (nnz,)
         """
-        return np.asarray(self._sum @ a)
+        *_, first, second = self._sorted
+        other, count = second != first, self._place.size
+        values = np.zeros(self.system.graph.nnz)
+        values[self._place] = np.bincount(first, a, count)
+        values[self._place] += np.bincount(second[other], a[other], count)
+        return values
 
-    def scaling(self, a: Float) -> Float:
+    def scaling(self, a: Float) -> Float | None:
         """Factors of rows and columns that equilibrate a matrix, powers of two.
 
         Parameters
@@ -142,12 +149,19 @@ class Pattern:
 
         Returns
         -------
-        ndarray, shape (n,)
-            Bounded, so that no product of two overflows.
+        ndarray, shape (n,), or None
+            Bounded, so that no product of two overflows. None where a row is zero, or an entry is
+            not finite.
         """
-        values = self.values(a)[self._place]
-        exponent = symmetric_exponents(self._row, self._column, values, self.system.graph.rows)
-        return np.ldexp(1.0, np.clip(exponent, -MOST_EXPONENT, MOST_EXPONENT))
+        workspace = self._workspace()
+        frame = new_frame(*self._sorted, *workspace)
+        return None if equilibration.equilibrate_framed(frame, a) else workspace[-1]
+
+    def _workspace(self) -> tuple[Ints, Float, Float]:
+        """Workspace of an equilibration, integers and others, and the array of its factors."""
+        n = self.system.graph.rows
+        real = equilibration.REAL_ROWS * n + self._place.size
+        return np.empty(equilibration.WHOLE_ROWS * n, np.int64), np.empty(real), np.empty(n)
 
     @property
     def is_analyzed(self) -> bool:
@@ -173,12 +187,34 @@ class Pattern:
         with self._lock:
             if not self._fronts:
                 self.system.values[...] = self.values(a)
-                order = self.system.analyze().in_postorder
+                self._symbolic = self.system.analyze()
+                order = self._symbolic.in_postorder
                 self._fronts[True] = Fronts(order, a.dtype, self.entries)
             if weak not in self._fronts:
-                order = self._fronts[True].symbolic.for_delayed_pivots
+                order = self._symbolic.for_delayed_pivots
                 self._fronts[weak] = Fronts(order, a.dtype, self.entries)
             return self._fronts[weak].fresh()
+
+    def first_factors(self, a: Float) -> Factors:
+        """Weak factors, not yet computed, in an order that delays few pivots of a first matrix.
+
+        Parameters
+        ----------
+        a : ndarray, shape (nz,)
+            Entries.
+
+        Returns
+        -------
+        Factors
+        """
+        factors, graph = Factors(self, a, True), self.system.graph
+        if factors.factorize(a) is None or factors.delayed <= MANY_DELAYED * graph.rows:
+            return factors
+        order = factors.order()
+        found = analyze(graph, order, zero_diagonal=(), symmetric=True).in_postorder
+        with self._lock:
+            self._fronts[True] = Fronts(found, a.dtype, self.entries)
+        return Factors(self, a, True)
 
     def keep_tables(self, factors: Factors) -> None:
         """Keep the frame of first factors: with tables of the analysis and lengths of all arrays.
@@ -190,7 +226,7 @@ class Pattern:
         """
         with self._lock:
             if self.tables is None:
-                self.tables, self._bounds = factors.frame, factors.bounds
+                self.tables, self._kept = factors.frame, factors.tables
 
     def remember(self, fronts: Fronts, weak: bool) -> None:
         """Make those that follow as long as these.
@@ -229,8 +265,9 @@ class Factors:
         pivots = (GOOD, WEAK) if weak else (THRESHOLD, THRESHOLD)
         # In an order with few delays, one per row costs more than another attempt.
         delays = rows if weak else np.inf
-        self.bounds = np.array([*pivots, LARGEST, LEAST_PIVOT, delays, 0.0])
-        self._vectors = np.empty((2, rows))
+        least = np.finfo(float).eps / pivots[1] / ERROR  # relative to the terms of its sum
+        self.bounds = np.array([*pivots, LARGEST, least, delays, 0.0])
+        self._vectors, self._scale = np.empty((2, rows)), np.zeros(rows)
         self.frame = self._framed()
 
     def _framed(self) -> Any:
@@ -241,11 +278,38 @@ class Factors:
         return new_frame(
             fronts.symbolic.program, *fronts.listed, *fronts.arrays.values(),
             fronts.table.reshape(-1), self._info, self._signs, self.bounds, *self._vectors,
-            self._part,
+            self._part, self._scale,
         )  # fmt: skip
 
-    def factorize(self, a: Float) -> int | None:
-        """Number of negative eigenvalues; None if rounding errors are as large as a pivot."""
+    @property
+    def tables(self) -> tuple[Any, ...]:
+        """Arrays of the frame that no factorization changes."""
+        return self._fronts.symbolic, self._fronts.listed, self.bounds
+
+    @property
+    def delayed(self) -> int:
+        """How often a pivot was delayed."""
+        return int(self._info[ALL_DELAYED])
+
+    def order(self) -> tuple[Hashable, ...]:
+        """Labels of the nodes in the order in which their last pivots were taken."""
+        return self._fronts.order()
+
+    def factorize(self, a: Float, scale: Float | None = None) -> int | None:
+        """Number of negative eigenvalues; None if rounding errors are as large as a pivot.
+
+        Parameters
+        ----------
+        a : ndarray, shape (nz,)
+        scale : ndarray, shape (n,), optional
+            Factors of rows and columns; by default all are 1.
+        """
+        if scale is None:
+            self._scale[:1] = 0.0
+        else:
+            self._scale[...] = scale
+            row, column = self._pattern.entries
+            a = a * (scale[row] * scale[column])
         found = int(framed.factorize_framed(self.frame, a))
         while found < framed.DOUBTFUL:
             self._fronts.lengthen(found + 1, self._info)
@@ -277,18 +341,14 @@ class Instance:
     ----------
     fast : Factors or None
         Those with weak pivots.
-    pause : int
-        Matrices left that are equilibrated at once, because those before had to be.
     """
 
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
         known = pattern.is_analyzed
         self.fast: Factors | None = Factors(pattern, np.empty(0), True) if known else None
-        self.pause = self._last_pause = 0
         self._stable: Factors | None = None
-        self._scaling: Float | None = None  # of rows
-        self._last: tuple[Factors, Float | None] | None = None  # with the scaling of rows
+        self._last: Factors | None = None
 
     def factorize(self, a: Float, weak: bool = True, tried: bool = False) -> int | None:
         """Number of negative eigenvalues; None if the matrix is singular to rounding.
@@ -299,7 +359,7 @@ class Instance:
         weak : bool, optional
             Whether pivots may be weak.
         tried : bool, optional
-            Whether the matrix as it is has been tried.
+            Whether C has tried weak pivots.
         """
         self._last = None
         if a.size != self.pattern.entries[0].size:
@@ -307,38 +367,22 @@ class Instance:
         if self.fast is None:
             if not np.isfinite(a).all():
                 return None
-            self.fast = Factors(self.pattern, a, True)
-        if weak and self.pause == 0:
-            negative = None if tried else self.fast.factorize(a)
-            if negative is not None:
-                self._last = self.fast, None
-                self._last_pause = 0
-                return negative
-            self.pause = self._last_pause = min(2 * self._last_pause + 1, LONGEST_PAUSE)
-        else:
-            self.pause = max(self.pause - 1, 0)
-        if not np.isfinite(a).all():
-            return None
-        for anew in (False, True):  # first with the scaling of an earlier matrix, if there was one
-            if not anew and self._scaling is None:
-                continue
-            if anew:
-                self._scaling = self.pattern.scaling(a)
-            if weak:
-                negative = self._scaled(self.fast, a)
-                if negative is not None:
-                    return negative
-        if self._stable is None:
-            self._stable = Factors(self.pattern, a, False)
-        return self._scaled(self._stable, a)
-
-    def _scaled(self, factors: Factors, a: Float) -> int | None:
-        """Negative eigenvalues by the equilibrated matrix; None if its factors are doubtful."""
-        of_row, (row, column) = self._scaling, self.pattern.entries
-        assert of_row is not None
-        negative = factors.factorize(a * (of_row[row] * of_row[column]))
+            self.fast = self.pattern.first_factors(a)
+        weak = weak and not tried
+        negative = self.fast.factorize(a) if weak else None
+        self._last = self.fast
         if negative is not None:
-            self._last = factors, of_row
+            return negative
+        scale = self.pattern.scaling(a)
+        if scale is not None and weak:
+            negative = self.fast.factorize(a, scale)
+        if scale is not None and negative is None:
+            if self._stable is None:
+                self._stable = Factors(self.pattern, a, False)
+            self._last = self._stable
+            negative = self._stable.factorize(a, scale)
+        if negative is None:
+            self._last = None
         return negative
 
     def solve(self, b: Float) -> Float:
@@ -347,10 +391,7 @@ class Instance:
             raise ValueError(f"ma27cd has n = {b.size}, ma27ad {self.pattern.system.graph.rows}")
         if self._last is None:
             raise ValueError("ma27cd was called without a factorization by ma27bd")
-        factors, of_row = self._last
-        if of_row is None:
-            return factors.solve(b)
-        return factors.solve(b * of_row) * of_row
+        return self._last.solve(b)
 
 
 class Store:
@@ -436,8 +477,8 @@ def _lend(number: int, pattern: Pattern) -> None:
     if _LIBRARY is None:
         return
     row, column = pattern.lent
-    n = pattern.system.graph.rows
-    _LIBRARY.graphsys_lend(number, n, row.size, row.ctypes.data, column.ctypes.data)
+    n, frame = pattern.system.graph.rows, pattern.equilibration.ctypes.data
+    _LIBRARY.graphsys_lend(number, n, row.size, row.ctypes.data, column.ctypes.data, frame)
     if pattern.tables is not None:
         _LIBRARY.graphsys_lend_tables(number, pattern.tables.ctypes.data)
 
@@ -487,7 +528,6 @@ def _factorize(
     a: int | None,
     pivot_tolerance: float,
     tried: int,
-    pause: int,
 ) -> int:
     """ma27bd, where C cannot: 1 + the number of negative eigenvalues."""
     try:
@@ -496,7 +536,6 @@ def _factorize(
             return UNKNOWN
         weak = pivot_tolerance <= WEAK_UP_TO
         negative = instance.factorize(_array(ctypes.c_double, a, nz), weak, bool(tried))
-        ctypes.c_int.from_address(pause).value = instance.pause > 0
         STORE.lend(number, instance)
         return NOT_REGULAR if negative is None else 1 + negative
     except KeyboardInterrupt:
@@ -529,7 +568,7 @@ def library() -> str:
     """Path of a shared library with MA27's symbols, for Ipopt's option ``hsllib``.
 
     Ipopt runs in this process, or in a program that has no Python; then the library starts this
-    one there, if it has a shared library. The first call compiles a C file of 500 lines and stores
+    one there, if it has a shared library. The first call compiles a C file of 600 lines and stores
     the library in the cache folder of machine code.
 
     Returns
@@ -563,8 +602,9 @@ def connect(path: str) -> None:
         kinds = "i8,1Cw f8,1Cw"
         table.factorize_framed = framed.factorize_framed.address(kinds, "c")
         table.solve_framed = framed.solve_framed.address(kinds, "c")
+        table.equilibrate_framed = equilibration.equilibrate_framed.address(kinds, "c")
         table.weak_up_to = WEAK_UP_TO
-        loaded.graphsys_lend.argtypes = [_INT, _INT, _INT, _ADDRESS, _ADDRESS]
+        loaded.graphsys_lend.argtypes = [_INT, _INT, _INT, _ADDRESS, _ADDRESS, _ADDRESS]
         loaded.graphsys_lend_tables.argtypes = [_INT, _ADDRESS]
         _LIBRARY = loaded
         atexit.register(_take_all)  # arrays go with the interpreter, threads may stay in C

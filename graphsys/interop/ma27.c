@@ -4,7 +4,8 @@
  * has loaded the same file before and has set graphsys_callbacks. Python analyzes a pattern, and
  * factorizes its first matrix; then it lends the tables of the analysis. The compiled kernels of
  * graphsys work on them and, as MA27 does, on the caller's arrays a and iw. No call needs Python as
- * long as the pattern is known and the factors are good. No HSL code is used.
+ * long as the pattern is known and the factors are good, of the matrix as it is or equilibrated. No
+ * HSL code is used.
  *
  * A program that has no Python gets the one that has compiled this file. Lines before the first
  * define PYTHON_LIBRARY, a path, or "" if Python has no shared library; PYTHON_HOME; PYTHON_CODE,
@@ -43,14 +44,12 @@ enum { INTERRUPTED = 0 };
 typedef int64_t kernel(const int64_t *frame, int64_t length, double *numbers, int64_t count);
 
 /* Set by Python. Analysis: number of a pattern. Factorization: 1 + the number of negative
- * eigenvalues; ``tried`` if the kernel was; ``*pause`` becomes 1 if the next one is Python's, too.
- * Solution, in rhs: 1. The kernels may be missing. */
+ * eigenvalues; ``tried`` if the kernel was. Solution, in rhs: 1. The kernels may be missing. */
 struct callbacks {
     int (*analyze)(int n, int nz, const int *irn, const int *icn);
-    int (*factorize)(int handle, int pattern, int nz, const double *a, double pivtol, int tried,
-                     int *pause);
+    int (*factorize)(int handle, int pattern, int nz, const double *a, double pivtol, int tried);
     int (*solve)(int handle, int n, double *rhs);
-    kernel *factorize_framed, *solve_framed;
+    kernel *factorize_framed, *solve_framed, *equilibrate_framed;
     double weak_up_to; /* largest pivtol of the kernel */
 };
 PUBLIC struct callbacks graphsys_callbacks;
@@ -77,7 +76,7 @@ static void raise_again(void)
 /* Arrays of a frame, in the order of graphsys.kernels.frontal.framed. */
 enum {
     PROGRAM, START, SOURCE, TARGET, FRONT, STACK, HEADERS, PLACE, FACTORS, NAMES, TABLE, INFO,
-    SIGNS, BOUNDS, Y, X, PART, ARRAYS
+    SIGNS, BOUNDS, Y, X, PART, SCALE, ARRAYS
 };
 enum { FRAME = 2 * ARRAYS + 1, NEEDED = 2 /* of INFO: length that an array needs */ };
 /* What the kernel returns where an array is too short. */
@@ -85,12 +84,16 @@ enum { FRONT_FULL = -2, STACK_FULL = -3, HEADERS_FULL = -4, FACTORS_FULL = -5, N
 static const int short_array[] = {FRONT, STACK, HEADERS, FACTORS, NAMES};
 enum { MAY_GROW = sizeof short_array / sizeof *short_array };
 
+/* Of these, what C fills in a frame of graphsys.kernels.frontal.equilibration, and its length. */
+enum { WHOLE = 5, REAL, SCALING, EQUILIBRATION = 2 * (SCALING + 1) + 1 };
+
 /* Patterns that Python has lent, at the place that their number gives modulo PATTERNS. */
 enum { PATTERNS = 64 };
 static struct pattern {
     atomic_int number, inside; /* 0 for none; threads that read it */
     int n, nz;
     const int *irn, *icn;
+    const int64_t *equilibration; /* a frame with tables, and lengths of workspace */
     _Atomic(const int64_t *) tables; /* a frame with arrays of the analysis, and other lengths */
     atomic_llong length[MAY_GROW];   /* as long as they ever had to be */
     atomic_int used;                 /* see graphsys_used */
@@ -115,12 +118,14 @@ static struct pattern *enter(int number)
 }
 
 /* Lend a pattern, whose place is free, unless it is there. */
-PUBLIC void graphsys_lend(int number, int n, int nz, const int *irn, const int *icn)
+PUBLIC void graphsys_lend(int number, int n, int nz, const int *irn, const int *icn,
+                          const int64_t *equilibration)
 {
     struct pattern *pattern = &patterns[(unsigned)number % PATTERNS];
     if (atomic_load(&pattern->number) != 0)
         return;
     pattern->n = n, pattern->nz = nz, pattern->irn = irn, pattern->icn = icn;
+    pattern->equilibration = equilibration;
     atomic_store(&pattern->tables, 0);
     atomic_store(&pattern->used, 1);
     atomic_store(&pattern->number, number);
@@ -221,7 +226,7 @@ static void lay_out(const int64_t *tables, const struct state *state, double *a,
     for (int k = 0; k < MAY_GROW; k++)
         frame[2 * short_array[k] + 1] = state->length[k];
     frame[2 * PART + 1] = (int64_t)sqrt((double)frame[2 * FRONT + 1]) + 1; /* at least its rows */
-    static const int reals[] = {INFO, SIGNS, FRONT, FACTORS, Y, X, PART, STACK};
+    static const int reals[] = {INFO, SIGNS, FRONT, FACTORS, Y, X, PART, SCALE, STACK};
     static const int integers[] = {TABLE, NAMES, PLACE, HEADERS};
     char *at = (char *)(a + nz);
     for (unsigned k = 0; k < sizeof reals / sizeof *reals; k++)
@@ -349,16 +354,15 @@ static void recommend(int number, int n, int nz, int *la, int *liw)
     *la = limited(doubles + 8), *liw = limited(ints + 16); /* wherever they begin */
 }
 
-/* By the kernel: the number of negative eigenvalues, DOUBTFUL, or UNKNOWN where it cannot. An array
- * that is too short becomes half as long again as it must be. */
-static int64_t by_kernel(struct pattern *pattern, double *a, int nz, int la, int *iw, int liw,
-                         int *info)
+/* By the kernel: the number of negative eigenvalues, DOUBTFUL, or UNKNOWN where it cannot. The
+ * values are those of a, or scaled. An array that is too short becomes half as long again as it
+ * must be. */
+static int64_t by_kernel(struct pattern *pattern, double *values, const double *scale, double *a,
+                         int nz, int la, int *iw, int liw, int *info)
 {
     const int64_t *tables = atomic_load(&pattern->tables);
     struct state *state = state_of(iw);
     int64_t frame[FRAME], doubles, ints, found;
-    if (!tables || pattern->nz != nz)
-        return UNKNOWN;
     double bounds[8];
     const double *given = (const double *)(uintptr_t)tables[2 * BOUNDS];
     for (;;) {
@@ -373,7 +377,12 @@ static int64_t by_kernel(struct pattern *pattern, double *a, int nz, int la, int
         }
         memcpy(bounds, given, tables[2 * BOUNDS + 1] * sizeof *bounds);
         frame[2 * BOUNDS] = (int64_t)(uintptr_t)bounds;
-        found = graphsys_callbacks.factorize_framed(frame, FRAME, a, nz);
+        double *kept = (double *)(uintptr_t)frame[2 * SCALE];
+        if (scale)
+            memcpy(kept, scale, pattern->n * sizeof *scale);
+        else
+            kept[0] = 0.0;
+        found = graphsys_callbacks.factorize_framed(frame, FRAME, values, nz);
         if (found >= DOUBTFUL)
             return found;
         const double *needed = (const double *)(uintptr_t)frame[2 * INFO] + NEEDED;
@@ -381,17 +390,83 @@ static int64_t by_kernel(struct pattern *pattern, double *a, int nz, int la, int
     }
 }
 
+/* What ikeep has: whose factors these are; matrices left that are equilibrated at once, since those
+ * before had to be, and how many the last time; whether there is a scaling; its powers of two. */
+enum { HANDLE, PATTERN, PAUSE, SCALED = 1 << 16, EXPONENTS = 3 };
+/* Matrices that are equilibrated at once after a second doubtful one: 1, 3, 7 ... up to so many. */
+enum { LONGEST_PAUSE = 63 };
+
+/* Powers of two that equilibrate a matrix; 0 where there are none. */
+static int equilibrate(const struct pattern *pattern, double *a, int nz, double *scale)
+{
+    int64_t frame[EQUILIBRATION];
+    memcpy(frame, pattern->equilibration, sizeof frame);
+    int64_t whole = frame[2 * WHOLE + 1], real = frame[2 * REAL + 1];
+    double *work = malloc((whole + real) * sizeof *work);
+    frame[2 * WHOLE] = (int64_t)(uintptr_t)work;
+    frame[2 * REAL] = (int64_t)(uintptr_t)(work + whole);
+    frame[2 * SCALING] = (int64_t)(uintptr_t)scale;
+    int done = work && graphsys_callbacks.equilibrate_framed(frame, EQUILIBRATION, a, nz) == 0;
+    free(work);
+    return done;
+}
+
+/* As by_kernel, equilibrated: first with the scaling of an earlier matrix, if there was one. */
+static int64_t by_scaled_kernel(struct pattern *pattern, int *ikeep, double *a, int nz, int la,
+                                int *iw, int liw, int *info)
+{
+    int n = pattern->n, anew = !(ikeep[PAUSE] & SCALED);
+    int64_t found = DOUBTFUL;
+    if (n + EXPONENTS > 3 * n) /* longer than ikeep */
+        return DOUBTFUL;
+    double *scale = malloc((n + (size_t)nz) * sizeof *scale), *scaled = scale ? scale + n : 0;
+    for (; scale && anew < 2 && found == DOUBTFUL; anew++) {
+        if (anew && !equilibrate(pattern, a, nz, scale))
+            break;
+        for (int i = 0; i < n; i++)
+            if (anew)
+                ikeep[EXPONENTS + i] = ilogb(scale[i]);
+            else
+                scale[i] = ldexp(1.0, ikeep[EXPONENTS + i]);
+        ikeep[PAUSE] |= SCALED;
+        for (int k = 0; k < nz; k++)
+            scaled[k] = a[k] * (scale[pattern->irn[k] - 1] * scale[pattern->icn[k] - 1]);
+        found = by_kernel(pattern, scaled, scale, a, nz, la, iw, liw, info);
+    }
+    free(scale);
+    return found;
+}
+
+/* As by_kernel: the matrix as it is or, where that is doubtful, equilibrated. */
+static int64_t by_kernels(struct pattern *pattern, int *ikeep, double *a, int nz, int la, int *iw,
+                          int liw, int *info)
+{
+    int pause = ikeep[PAUSE] & 255, last = ikeep[PAUSE] >> 8 & 255, scaled = ikeep[PAUSE] & SCALED;
+    if (pause == 0) {
+        int64_t found = by_kernel(pattern, a, 0, a, nz, la, iw, liw, info);
+        if (found == UNKNOWN)
+            return found;
+        ikeep[PAUSE] = scaled;
+        if (found != DOUBTFUL)
+            return found;
+        pause = last, last = last < LONGEST_PAUSE ? 2 * last + 1 : last;
+    } else
+        pause--;
+    ikeep[PAUSE] = scaled | last << 8 | pause;
+    return by_scaled_kernel(pattern, ikeep, a, nz, la, iw, liw, info);
+}
+
 static int factorize(int *ikeep, int n, int nz, double *a, int la, int *iw, int liw, double pivtol,
                      int *info)
 {
     struct state *state = state_of(iw);
-    state->handle = ikeep[0], state->pattern = ikeep[1], state->by_kernel = 0;
+    state->handle = ikeep[HANDLE], state->pattern = ikeep[PATTERN], state->by_kernel = 0;
     int64_t found = UNKNOWN;
-    int by_python, use_kernel = pivtol <= graphsys_callbacks.weak_up_to && !ikeep[2];
-    struct pattern *pattern = use_kernel ? enter(ikeep[1]) : 0;
+    int by_python, use_kernel = pivtol <= graphsys_callbacks.weak_up_to;
+    struct pattern *pattern = use_kernel ? enter(ikeep[PATTERN]) : 0;
     if (pattern) {
-        if (pattern->n == n)
-            found = by_kernel(pattern, a, nz, la, iw, liw, info);
+        if (pattern->n == n && pattern->nz == nz && atomic_load(&pattern->tables))
+            found = by_kernels(pattern, ikeep, a, nz, la, iw, liw, info);
         leave(pattern);
     }
     if (found >= 0) {
@@ -400,8 +475,8 @@ static int factorize(int *ikeep, int n, int nz, double *a, int la, int *iw, int 
     }
     if (info[0] != 0)
         return FAILED;
-    UNINTERRUPTED(by_python, graphsys_callbacks.factorize(ikeep[0], ikeep[1], nz, a, pivtol,
-                                                          found == DOUBTFUL, &ikeep[2]));
+    UNINTERRUPTED(by_python, graphsys_callbacks.factorize(ikeep[HANDLE], ikeep[PATTERN], nz, a,
+                                                          pivtol, found == DOUBTFUL));
     return by_python > 0 ? by_python - 1 : by_python == INTERRUPTED ? FAILED : by_python;
 }
 
@@ -468,7 +543,7 @@ PUBLIC void ma27ad_(const int *n, const int *nz, const int *irn, const int *icn,
     }
     int number = analyze(*n, *nz, irn, icn, info);
     if (*n > 0)
-        ikeep[0] = new_handle(), ikeep[1] = number, ikeep[2] = 0;
+        ikeep[HANDLE] = new_handle(), ikeep[PATTERN] = number, ikeep[PAUSE] = 0;
     recommend(number, *n, *nz, &info[4], &info[5]);
 }
 
@@ -489,7 +564,7 @@ PUBLIC void ma27bd_(const int *n, const int *nz, const int *irn, const int *icn,
         return;
     int found = factorize(ikeep, *n, *nz, a, *la, iw, *liw, cntl[0], info);
     if (found == UNKNOWN) { /* others have displaced it */
-        ikeep[1] = analyze(*n, *nz, irn, icn, info);
+        ikeep[PATTERN] = analyze(*n, *nz, irn, icn, info);
         if (info[0] == 0)
             found = factorize(ikeep, *n, *nz, a, *la, iw, *liw, cntl[0], info);
     }

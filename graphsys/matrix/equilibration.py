@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsys.kernels.analysis.equilibration import sweep
-from graphsys.kernels.analysis.product_matching import REAL_ROWS, WORK_ROWS, match_products
+from graphsys.kernels.analysis.equilibration import SWEEPS, sweep
+from graphsys.kernels.analysis.product_matching import WORK_ROWS, match_products
 from graphsys.kernels.single.matrix import absolute_sums
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.matrix.graph import BlockGraph
@@ -20,9 +20,6 @@ from graphsys.matrix.graph import BlockGraph
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 
-#: Sweeps over rows and columns. Each halves the logarithm of what is left, so 12 bring any range of
-#: double precision down to a factor of two.
-SWEEPS = 12
 #: Iterations of Curtis and Reid's scaling; 10 are too few for chains scaled by 2^+-300, 20 do.
 ITERATIONS = 30
 #: Exponent up to which sums of rows and columns may differ from 1 for a scaling to be kept.
@@ -206,39 +203,20 @@ def matched(
     unless the mean of both is all that counts, as for symmetric matrices.
     """
     entries = sp.csr_array((size, (i, j)), shape=(n, n))
-    duals = _matched_rows(
-        entries.indptr.astype(np.int64), entries.indices.astype(np.int64), entries.data
-    )
-    if symmetric or duals is None:
-        return duals
+    duals, partners = np.empty((2, n)), np.empty((2, n), np.int64)
+    failed = match_products(
+        entries.indptr.astype(np.int64), entries.indices.astype(np.int64), entries.data,
+        np.empty(WORK_ROWS * n, np.int64), np.empty(n), *partners, *duals,
+    )  # fmt: skip
+    if failed:
+        return None
+    if symmetric:
+        return duals[0], duals[1]
     from scipy.sparse.csgraph import connected_components  # takes 0.1 s once
 
     _, component = connected_components(entries, directed=False)
     moved = np.bincount(component, 0.5 * (duals[0] - duals[1])) / np.bincount(component)
     return duals[0] - moved[component], duals[1] + moved[component]
-
-
-def _matched_rows(start: Ints, column: Ints, size: Array) -> tuple[Array, Array] | None:
-    """Duals of rows and columns for entries sorted by rows; None where a row has no column."""
-    n = start.size - 1
-    duals, partners = np.empty((2, n)), np.empty((2, n), np.int64)
-    failed = match_products(
-        start, column, size, np.empty((WORK_ROWS, n), np.int64), np.empty((REAL_ROWS, n)),
-        *partners, *duals,
-    )  # fmt: skip
-    return None if failed else (duals[0], duals[1])
-
-
-def symmetric_exponents(row: Ints, column: Ints, values: Array, n: int) -> Ints:
-    """`Scaling.row` of a symmetric matrix of n rows, whose entries are sorted by rows."""
-    size = exponents(values)
-    some = size > -np.inf
-    row, column, size = row[some], column[some], size[some]
-    start = np.searchsorted(row, np.arange(n + 1))
-    duals = _matched_rows(start, column, size)
-    r = np.zeros(n) if duals is None else 0.5 * (duals[0] + duals[1])
-    sweep(row, column, size, True, SWEEPS, r, r, *np.empty((2, n)))
-    return np.rint(r).astype(np.int64)
 
 
 def _least_squares(

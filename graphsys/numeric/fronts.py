@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from copy import copy
 from dataclasses import InitVar, dataclass, field
 from math import isqrt
@@ -191,6 +192,14 @@ class Fronts:
         )  # fmt: skip
         self._pivots = pivots, below, rows, columns
 
+    def order(self) -> tuple[Hashable, ...]:
+        """Labels of the nodes in the order in which their last pivots were taken."""
+        symbolic, names = self.symbolic, self.arrays["names"]
+        rows = [names[at : at + pivots] for _, pivots, _, at in self.table.tolist()]
+        node = np.repeat(symbolic.step_node, symbolic.graph.size[symbolic.step_node])
+        _, before_end = np.unique(node[np.concatenate(rows)][::-1], return_index=True)
+        return tuple(symbolic.graph.labels[k] for k in np.argsort(-before_end).tolist())
+
     @property
     def nbytes(self) -> int:
         """Bytes of the factors."""
@@ -247,8 +256,9 @@ class Fronts:
 
     def inertia(self) -> tuple[int, int]:
         """Numbers of positive and negative eigenvalues of D (Sylvester's law)."""
-        signs = np.empty(3)
-        count_signs(self.table.reshape(-1), self.arrays["factors"], signs)
+        signs, sums = np.empty(3), np.empty(int(self.symbolic.program[ROWS]))
+        names, factors = self.arrays["names"], self.arrays["factors"]
+        count_signs(self.table.reshape(-1), names, factors, sums, signs)
         return int(signs[POSITIVE]), int(signs[NEGATIVE])
 
     def solve(self, b: Array, count: int, transposed: bool) -> Array:

@@ -261,6 +261,7 @@ def solver_of(name, linear_solver, functions=None):
     options["ipopt.linear_solver"] = linear_solver
     if linear_solver == "ma27":
         options["ipopt.hsllib"] = gs.ipopt.library()
+    start = {key: ca.DM(value) for key, value in start.items()}  # not in the time of a run
     return ca.nlpsol("solver", "ipopt", functions or nlp, options), start
 
 

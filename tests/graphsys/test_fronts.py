@@ -22,6 +22,7 @@ from graphsys.kernels.frontal.front import (
     leading_dimension,
     room,
 )
+from graphsys.kernels.frontal.pivots import count_signs
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.fronts import THRESHOLD, Fronts
 
@@ -154,6 +155,40 @@ def test_the_growth_of_a_pair_is_that_of_its_products():
 @njit
 def compiled_pivots(a, ld, m, f, first, last, threshold, info):
     return blocks.leading_pivots(a, 3, ld, m, f, first, last, threshold, info)
+
+
+def signs_of(m, lower, d):
+    """Signs and least relative pivot of one front: columns of L, and pairs (D[k,k], D[k+1,k])."""
+    fronts, names = np.array([m, len(d), 0, 0]), np.tile(np.arange(m), 2)
+    factors, signs = np.concatenate([np.ravel(lower), np.ravel(d)]), np.empty(3)
+    count_signs(fronts, names, factors, np.empty(m), signs)
+    return signs.tolist()
+
+
+def test_a_pivot_is_relative_to_the_terms_of_its_sum_by_hand():
+    # [[4, 2], [2, 1.25]]: 0.25 is left of 1.25, of which 1 is L D L^T
+    assert signs_of(2, [[1.0, 0.5], [0.0, 1.0]], [[4.0, 0.0], [0.25, 0.0]]) == [2, 0, 0.2]
+    # a pair [[1, 2], [2, 4.5]] has determinant 0.5, and 8 more in |D|, nearly: 4.5 + 4.5, 2 2 2.12
+    lower, d = [[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0], [4.5, 0.0]]
+    positive, negative, least = signs_of(2, lower, d)
+    assert (positive, negative) == (2, 0)
+    assert least == pytest.approx(0.5 / (2 * 4.5 + 4 * np.sqrt(4.5)))
+    # a pair without diagonal, then 3 = 7 - 4: |L| |D| |L^T| is 3 + 2 1 2 1
+    lower = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
+    assert signs_of(3, lower, [[0.0, 2.0], [0.0, 0.0], [3.0, 0.0]]) == [2, 1, 3.0 / 7.0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_relative_pivots_do_not_depend_on_the_units_of_rows(seed):
+    rng = np.random.default_rng(seed)
+    lower = np.eye(6) + np.tril(rng.normal(size=(6, 6)), -1)
+    lower[1, 0] = lower[4, 3] = 0.0
+    d = np.column_stack([rng.normal(size=6), np.zeros(6)])
+    d[[0, 3], 1] = rng.normal(size=2)
+    unit = 2.0 ** rng.integers(-30, 30, 6)
+    scaled = unit[:, None] * lower / unit
+    given = np.column_stack([unit**2, unit * np.append(unit[1:], 0.0)]) * d
+    assert signs_of(6, scaled.T, given) == pytest.approx(signs_of(6, lower.T, d), rel=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

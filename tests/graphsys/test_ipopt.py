@@ -258,35 +258,121 @@ def test_inertia_is_exact_and_solutions_backward_stable_whatever_the_hessian(see
 
 def is_scaled(instance):
     """Whether the last factors are those of the equilibrated matrix."""
-    return instance._last[1] is not None
+    return instance._last._scale[0] != 0.0
 
 
-def test_doubtful_factors_are_replaced_by_those_of_the_equilibrated_matrix():
-    # rows in units from 1e-12 to 1e12: the least pivot is below the rounding of the largest
+def test_no_unit_of_a_row_makes_factors_doubtful():
+    # units from 1e-12 to 1e12: the least pivot is below the rounding of the largest entry
     A = saddle(10, 4)
     unit = 10.0 ** np.linspace(-12, 12, 14)
     A = unit[:, None] * A * unit
     row, column, a = triplets(A)
     instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
-    assert instance.factorize(a) == 4 and is_scaled(instance)
+    assert instance.factorize(a) == 4 and not is_scaled(instance)
     x = 1.0 / unit
     np.testing.assert_allclose(instance.solve(A @ x) / x, 1.0, rtol=1e-9)
-    regular = saddle(10, 4)[row - 1, column - 1]
-    assert instance.factorize(regular) == 4 and is_scaled(instance)  # equilibrated at once
-    assert instance.factorize(regular) == 4 and not is_scaled(instance)
 
 
-def test_pauses_grow_while_matrices_stay_doubtful():
-    A = saddle(10, 4)
-    unit = 10.0 ** np.linspace(-12, 12, 14)
+def test_a_constraint_that_depends_on_others_is_found_whatever_the_units():
+    # its last pivot is rounding: mostly less than 1e-12 of the terms that it is a sum of
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        A = saddle(12, 5, seed)
+        A[16, :12] = rng.normal(size=4) @ A[12:16, :12]
+        A[:12, 16] = A[16, :12]
+        unit = 2.0 ** rng.integers(-20, 20, 17)
+        row, column, a = triplets(unit[:, None] * A * unit)
+        found.append(ipopt.Instance(ipopt.Pattern(17, row - 1, column - 1)).factorize(a))
+    assert found.count(None) >= 18
+
+
+def test_the_scaling_of_a_matrix_by_hand():
+    # the matching is of 2^40 with itself and of 2^-10 with its transpose; 3 + 5 are one entry
+    pattern = ipopt.Pattern(3, np.array([0, 2, 2, 0, 0]), np.array([0, 1, 1, 1, 0]))
+    scale = pattern.scaling(np.array([2.0**39, 3 * 2.0**-13, 5 * 2.0**-13, 1.0, 2.0**39]))
+    assert scale[0] == 2.0**-20 and scale[1] * scale[2] == 2.0**10
+    for bad in (np.array([1.0, 0.0, 0.0, 1.0, 1.0]), np.array([np.inf, 1.0, 1.0, 1.0, 1.0])):
+        assert pattern.scaling(bad) is None  # the last row is zero; an entry is not finite
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equilibrated_entries_are_at_most_about_1_and_some_of_each_row_is(seed):
+    A = saddle(20, 8, seed)
+    unit = 2.0 ** np.random.default_rng(seed).integers(-200, 200, 28)
     row, column, a = triplets(unit[:, None] * A * unit)
+    scale = ipopt.Pattern(28, row - 1, column - 1).scaling(a)
+    # logarithms are rounded before the sweeps, which end with less than 1, and afterwards
+    largest = abs(scale[:, None] * (unit[:, None] * A * unit) * scale).max(axis=0)
+    assert (abs(np.log2(largest)) <= 2.5).all()
+
+
+def far(a):
+    """A matrix whose products l d l^T are above 1e8."""
+    return 1e9 * a
+
+
+def test_doubtful_factors_are_replaced_by_those_of_the_equilibrated_matrix():
+    A = saddle(10, 4)
+    row, column, a = triplets(A)
     instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
-    pauses = []
-    for _ in range(20):
-        assert instance.factorize(a) == 4 and is_scaled(instance)
-        pauses.append(instance.pause)
-    # after attempts number 0, 2 and 6 the matrix as it is rests for 1, 3 and 7 matrices
-    assert pauses[:7] == [1, 0, 3, 2, 1, 0, 7] and pauses[14] == 15
+    x = np.arange(14.0)
+    assert instance.factorize(far(a)) == 4 and is_scaled(instance)
+    np.testing.assert_allclose(instance.solve(far(A) @ x), x, atol=1e-11)
+    assert instance.factorize(a) == 4 and not is_scaled(instance)
+    np.testing.assert_allclose(instance.solve(A @ x), x, atol=1e-11)
+
+
+@needs_compiler
+@needs_kernels
+def test_after_two_doubtful_matrices_the_next_ones_are_equilibrated_at_once(store):
+    A, x = saddle(10, 4), np.arange(14.0)
+    row, column, a = triplets(A)
+    ma27 = MA27(14, row, column)
+    ma27.factorize(a)  # by Python
+
+    def pause_after(scale):
+        assert ma27.factorize(scale * a) == (0, 4)
+        np.testing.assert_allclose(ma27.solve(scale * (A @ x)), x, atol=1e-11)
+        return int(ma27.ikeep[2]) & 255
+
+    # after attempts number 0, 1, 3 and 7 the matrix as it is rests for 0, 1, 3 and 7 matrices
+    pauses = [pause_after(1e9) for _ in range(20)]
+    assert pauses[:8] == [0, 1, 0, 3, 2, 1, 0, 7] and pauses[15] == 15
+    # the others are good: one is tried after the pause, and then a doubtful one is the first again
+    assert [pause_after(1.0) for _ in range(12)] == [*range(10, -1, -1), 0]
+    assert [pause_after(1e9) for _ in range(3)] == [0, 1, 0]
+
+
+@needs_compiler
+@needs_kernels
+def test_a_scaling_that_no_longer_fits_is_replaced(store):
+    # the units of rows change, so that the matrix with the old scaling is as doubtful as without
+    A, x = saddle(10, 4), np.arange(14.0)
+    row, column, a = triplets(A)
+    ma27 = MA27(14, row, column)
+    ma27.factorize(a)
+    for seed in range(5):
+        unit = 2.0 ** np.random.default_rng(seed).integers(20, 60, 14)
+        B = unit[:, None] * A * unit
+        assert ma27.factorize(B[row - 1, column - 1]) == (0, 4)
+        np.testing.assert_allclose(ma27.solve(B @ (x / unit)) * unit, x, atol=1e-10)
+
+
+@needs_compiler
+@needs_kernels
+def test_equilibrated_matrices_of_one_and_two_rows_and_singular_ones(store):
+    one = MA27(1, [1], [1])
+    for value, found in ((1.0, (0, 0)), (-1e300, (0, 1)), (0.0, (SINGULAR, 0)), (2.0, (0, 0))):
+        assert one.factorize([value]) == found
+    assert one.solve([1.0]).tolist() == [0.5]
+    two = MA27(2, [1, 2, 2], [1, 1, 2])
+    two.factorize([1.0, 0.0, 1.0])
+    assert two.factorize([1.0, 1e9, 1.0]) == (0, 1)
+    np.testing.assert_allclose(two.solve([1e9 + 1.0, 1e9 + 1.0]), 1.0, rtol=1e-15)
+    for a in ([0.0, 0.0, 1.0], [np.inf, 1.0, 1.0], [np.nan, 1.0, 1.0], [0.0, 0.0, 0.0]):
+        assert two.factorize(a)[0] == SINGULAR
+    assert two.factorize([1.0, 0.0, -1.0]) == (0, 1)
 
 
 def test_too_many_delayed_pivots_end_an_attempt():
@@ -305,6 +391,37 @@ def test_too_many_delayed_pivots_end_an_attempt():
     instance.fast.bounds[ipopt.framed.DELAYS] = n
     A[range(1, n + 1), range(1, n + 1)] = 1e-9
     assert instance.fast.factorize(a) == (np.linalg.eigvalsh(A) < 0).sum()
+
+
+def linear_control(seed, states=3, stages=15):
+    """KKT matrix of stages x' = F x with small weights; triplets and the number of rows."""
+    rng = np.random.default_rng(seed)
+    n, m = states * stages, states * (stages - 1)
+    A = np.zeros((n + m, n + m))
+    A[range(n), range(n)] = rng.choice([1e-3, 1e-1], n)
+    for at in range(0, m, states):
+        rows = slice(n + at, n + at + states)
+        A[rows, at : at + states] = rng.normal(size=(states, states)) + np.eye(states)
+        A[rows, at + states : at + 2 * states] = -np.eye(states)
+    return *triplets(A + np.tril(A, -1).T), n + m
+
+
+def test_rows_are_ordered_where_the_first_matrix_had_their_pivots(monkeypatch):
+    monkeypatch.setattr(ipopt, "MANY_DELAYED", 0.0)
+    delayed = np.zeros(2)
+    for seed in range(10):
+        row, column, a, n = linear_control(seed)
+        pattern = ipopt.Pattern(n, row - 1, column - 1)
+        first = ipopt.Factors(pattern, a, True)
+        found = first.factorize(a)
+        instance = ipopt.Instance(ipopt.Pattern(n, row - 1, column - 1))
+        assert found == instance.factorize(a) == 3 * 14
+        assert sorted(first.order()) == sorted(pattern.system.graph.labels)
+        delayed += first.delayed, instance.fast.delayed
+        b = np.arange(float(n))
+        x = [one.solve(b) for one in (first, instance)]
+        np.testing.assert_allclose(x[1], x[0], atol=1e-8 * abs(x[0]).max())
+    assert delayed[1] < 0.5 * delayed[0]
 
 
 def test_arrays_that_were_too_short_go_on_and_are_long_enough_the_next_time():
@@ -569,15 +686,18 @@ def test_cyipopt_takes_the_steps_it_takes_with_mumps():
 
 
 @needs_compiler
-@pytest.mark.skipif(not shutil.which("ipopt"), reason="there is no program ipopt")
-def test_pyomo_runs_the_program_ipopt_with_graphsys():
+@pytest.mark.parametrize("name", ["ipopt", "cyipopt"])
+def test_pyomo_runs_ipopt_with_graphsys_as_a_program_and_in_this_process(name):
     pyo = pytest.importorskip("pyomo.environ", reason="Pyomo is not installed")
+    solver = pyo.SolverFactory(name)
+    if not solver.available(exception_flag=False):
+        pytest.skip(f"Pyomo finds no {name}")  # a program; cyipopt and Pyomo's pynumero_ASL
     model = pyo.ConcreteModel()
     model.x, model.y = pyo.Var(initialize=-1.2), pyo.Var(initialize=1.0)
     model.f = pyo.Objective(expr=(1 - model.x) ** 2 + 100 * (model.y - model.x**2) ** 2)
-    solver = pyo.SolverFactory("ipopt")
-    solver.options["linear_solver"] = "ma27"
-    solver.options["hsllib"] = gs.ipopt.library()
+    options = solver.options if name == "ipopt" else solver.config.options
+    options["linear_solver"] = "ma27"
+    options["hsllib"] = gs.ipopt.library()
     found = solver.solve(model, tee=True)
     assert found.solver.termination_condition == "optimal"
     assert pyo.value(model.x) == pytest.approx(1.0, abs=1e-6)

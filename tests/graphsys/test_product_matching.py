@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from graphsys.analysis.matching import structural_rank
-from graphsys.kernels.analysis.product_matching import REAL_ROWS, WORK_ROWS, match_products
+from graphsys.kernels.analysis.product_matching import WORK_ROWS, match_products
 
 
 def match(matrix):
@@ -17,8 +17,8 @@ def match(matrix):
     u, v = np.empty((2, n))
     failed = match_products(
         pattern.indptr.astype(np.int64), pattern.indices.astype(np.int64),
-        np.log2(np.abs(pattern.data)), np.empty((WORK_ROWS, n), np.int64),
-        np.empty((REAL_ROWS, n)), row_of, column_of, u, v,
+        np.log2(np.abs(pattern.data)), np.empty(WORK_ROWS * n, np.int64),
+        np.empty(n), row_of, column_of, u, v,
     )  # fmt: skip
     return failed, column_of, u, v
 

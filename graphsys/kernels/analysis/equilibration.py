@@ -2,6 +2,10 @@
 
 from graphsys.kernels.base.jit import kernel
 
+#: Sweeps over rows and columns. Each halves the logarithm of what is left, so 12 bring any range of
+#: double precision down to a factor of two.
+SWEEPS = 12
+
 
 @kernel
 def sweep(

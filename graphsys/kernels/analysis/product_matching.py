@@ -7,9 +7,8 @@ v of columns scale the entries, which then are 1 in the matching and at most 1 e
 
 from graphsys.kernels.base.jit import inlined, kernel
 
-#: Numbers a row that `match_products` works with, integers and others.
+#: Integers a row that `match_products` works with.
 WORK_ROWS = 6
-REAL_ROWS = 1
 FAR = 1e300
 
 
@@ -34,12 +33,16 @@ def match_products(
     Returns 0, or 1 + a row that has no column by structure. Rows without entries need none; where
     there are some, another matching may have a larger sum. ``size + u + v`` is 0 in the matching
     and at most 0 elsewhere, but for rounding. ``column_of`` a row and ``row_of`` a column are -1
-    where there is none. ``work`` is (WORK_ROWS, n) and ``real`` (REAL_ROWS, n).
+    where there is none. ``work`` has WORK_ROWS n numbers and ``real`` n.
     """
     n = column_of.size
-    before, place, heap, touched = work[0], work[1], work[2], work[3]
-    state, scanned = work[4], work[5]
-    distance = real[0]
+    before, place, heap, touched = (
+        work[:n],
+        work[n : 2 * n],
+        work[2 * n : 3 * n],
+        work[3 * n : 4 * n],
+    )
+    state, scanned, distance = work[4 * n : 5 * n], work[5 * n : 6 * n], real
     _first_duals(start, index, size, row_of, column_of, u, v)
     for j in range(n):
         distance[j], place[j], state[j] = FAR, -1, 0

@@ -11,18 +11,19 @@ from graphsys.kernels.frontal.multifrontal import INFO, STOPPED, factorize_front
 from graphsys.kernels.frontal.pivots import LEAST, NEGATIVE, count_signs
 from graphsys.kernels.frontal.substitution import solve_fronts
 
-#: Names of the arrays of a frame: tables and factors of `Fronts`; bounds of pivots; workspace.
+#: Names of the arrays of a frame: tables and factors of `Fronts`; bounds of pivots; workspace;
+#: factors of the rows by which the matrix is scaled, which begin with 0 where it is not.
 FRAME = (
     "program", "start", "source", "target",
     "front", "stack", "headers", "place", "factors", "names", "table",
-    "info", "signs", "bounds", "y", "x", "part",
+    "info", "signs", "bounds", "y", "x", "part", "scale",
 )  # fmt: skip
 (
     PROGRAM, START, SOURCE, TARGET, FRONT, STACK, HEADERS, PLACE, FACTORS, NAMES, TABLE,
-    INFO_AT, SIGNS, BOUNDS, Y, X, PART,
+    INFO_AT, SIGNS, BOUNDS, Y, X, PART, SCALE,
 ) = range(len(FRAME))  # fmt: skip
-#: Bounds: pivots relative to their columns, good ones and weak ones; products l d l^T; least pivot
-#: relative to the larger of these products and 1; number of delayed pivots. `RESUMES` is not zero
+#: Bounds: pivots relative to their columns, good ones and weak ones; products l d l^T; pivots
+#: relative to the terms that they are sums of; number of delayed pivots. `RESUMES` is not zero
 #: for one call that goes on with the same matrix after an array was too short.
 GOOD, WEAK, MOST, SMALLEST, DELAYS, RESUMES = range(6)
 #: What a factorization returns instead of a count where the factors are doubtful. Where an array is
@@ -52,9 +53,10 @@ def factorize_framed(frame, values):
         return DOUBTFUL
     if status < 0:
         return status - 1
-    count_signs(table, factors, signs)
-    largest = info[LARGEST]
-    if largest < bounds[MOST] and signs[LEAST] >= bounds[SMALLEST] * max(1.0, largest):
+    count_signs(
+        table, integers(frame, NAMES, values), factors, doubles(frame, Y, values), signs
+    )  # fmt: skip
+    if info[LARGEST] < bounds[MOST] and signs[LEAST] >= bounds[SMALLEST]:
         return int(signs[NEGATIVE])
     return DOUBTFUL
 
@@ -62,9 +64,17 @@ def factorize_framed(frame, values):
 @kernel
 def solve_framed(frame, b):
     """B <- A^-1 b."""
+    scale = doubles(frame, SCALE, b)
+    is_scaled = scale[0] != 0.0
+    if is_scaled:
+        for i in range(b.size):
+            b[i] *= scale[i]
     solve_fronts(
         indices(frame, PROGRAM, b), integers(frame, TABLE, b), integers(frame, NAMES, b),
         doubles(frame, FACTORS, b), b, 1, False, doubles(frame, Y, b), doubles(frame, X, b),
         doubles(frame, PART, b), b,
     )  # fmt: skip
+    if is_scaled:
+        for i in range(b.size):
+            b[i] *= scale[i]
     return 0

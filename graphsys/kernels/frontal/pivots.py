@@ -47,36 +47,58 @@ def gather_pivots(
 def count_signs(
     # Tables:
     fronts,
+    names,
     # In:
     factors,
+    # Work:
+    sums,
     # Out:
     signs,
 ):
-    """Positive and negative eigenvalues of D, and the least magnitude of one, nearly."""
+    """Positive and negative eigenvalues of D; the least pivot relative to |L| |D| |L^T|.
+
+    ``sums`` becomes the diagonal of that product: rounding errors of a pivot are as large as it,
+    times machine epsilon. A pair is relative to the change of its determinant.
+    """
+    total = pointer(sums, 0)
     positive = negative = 0
-    smallest = np.inf
+    least = 1.0
+    for i in range(sums.size):
+        total[i] = 0.0
     for at in range(0, fronts.size, FRONT_FIELDS):
-        m, pivots = fronts[at + SIZE], fronts[at + PIVOTS]
-        diagonal = pointer(factors, fronts[at + FACTORS] + m * pivots)
+        m, pivots, lower = fronts[at + SIZE], fronts[at + PIVOTS], fronts[at + FACTORS]
+        rows, diagonal = pointer(names, fronts[at + NAMES]), pointer(factors, lower + m * pivots)
         k = 0
         while k < pivots:
+            column = pointer(factors, lower + k * m)
             first, between = diagonal[2 * k], diagonal[2 * k + 1]
             size = abs(first)
+            total[rows[k]] += size
             if between == 0.0:
                 positive += first > 0.0
                 negative += first < 0.0
+                ratio = size / total[rows[k]]
+                for i in range(k + 1, m):
+                    total[rows[i]] += column[i] * column[i] * size
                 k += 1
             else:
-                second = diagonal[2 * k + 2]
+                other, second = pointer(factors, lower + (k + 1) * m), diagonal[2 * k + 2]
                 # The determinant over ``between``: a product of both could overflow.
                 over = first / between * second - between
-                larger = max(size, abs(second), abs(between))
-                size = abs(over) / larger * abs(between)
                 # Of a negative determinant, one eigenvalue of each sign, or its sign is theirs.
                 apart = over * between < 0.0
                 positive += 1 if apart else 2 * (first > 0.0)
                 negative += 1 if apart else 2 * (first < 0.0)
+                beside, last = abs(between), abs(second)
+                total[rows[k + 1]] += last
+                here, there = total[rows[k]] / beside, total[rows[k + 1]] / beside
+                change = last / beside * here + size / beside * there
+                change += 2.0 * np.sqrt(here) * np.sqrt(there)
+                ratio = abs(over) / beside / max(change, 1.0)
+                for i in range(k + 2, m):
+                    x, y = abs(column[i]), abs(other[i])
+                    total[rows[i]] += x * x * size + 2.0 * x * y * beside + y * y * last
                 k += 2
-            if not size >= smallest:
-                smallest = size
-    signs[POSITIVE], signs[NEGATIVE], signs[LEAST] = positive, negative, smallest
+            if not ratio >= least:
+                least = ratio
+    signs[POSITIVE], signs[NEGATIVE], signs[LEAST] = positive, negative, least
