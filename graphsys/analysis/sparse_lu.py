@@ -159,6 +159,9 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
     if scales is None:
         return None
     row_scale, column_scale = scales
+    info = np.finfo(data.dtype)
+    if _range(row_scale[i_in], column_scale[j_in]) > -info.minexp - 2 * info.nmant:
+        return None  # entries of L and U, and inverses of pivots, may leave the range of numbers
     exponent = row_scale[i_in] + column_scale[j_in]
     wild = bool((exponents(entries[entries != 0]) + exponent[entries != 0] < -WILD).any())
     lines = _Lines(n, i_in, j_in, scaled(entries, exponent))
@@ -184,7 +187,6 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
     r, c = row_scale[order[0]], column_scale[order[1]]
     dense = np.zeros(n, np.bool_)
     dense[_ranges(part[:, [REST, AFTER]])] = True
-    info = np.finfo(data.dtype)
     bound = np.full(rows.nnz, info.max)
     in_row = np.repeat(np.arange(n), np.diff(upper_start))
     of_lower = np.repeat(np.arange(n), np.diff(lower_start))
@@ -252,6 +254,12 @@ def _scales(n: int, i: Ints, j: Ints, entries: Array) -> tuple[Ints, Ints] | Non
             return None
         row_scale[places], column_scale[places] = np.rint(found[0]), np.rint(found[1])
     return row_scale, column_scale
+
+
+def _range(r: Ints, c: Ints) -> int:
+    """Largest exponent that undoing scales of rows, columns and pairs of columns can take."""
+    low, high = r.min(initial=0) + c.min(initial=0), r.max(initial=0) + c.max(initial=0)
+    return int(max(-low, high, np.ptp(c) if c.size else 0))
 
 
 class _Lines:

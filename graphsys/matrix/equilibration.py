@@ -27,6 +27,9 @@ SWEEPS = 12
 ITERATIONS = 30
 #: Exponent up to which sums of rows and columns may differ from 1 for a scaling to be kept.
 FITS = 8.0
+#: Exponent of the largest scaled number, relative to that of its type, where smaller ones would be
+#: lost: solutions may be 2^100 times as large in double precision.
+HIGHEST = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,17 +124,30 @@ class Scaling:
         """Natural logarithm of the determinant of R C."""
         return float(self.row.sum() + self.column.sum()) * math.log(2.0)
 
-    def right_hand_side(self, b: Array, transposed: bool) -> Array:
-        """R b, or C b for the transpose, of columns one after another."""
-        return self._along(b, self.column if transposed else self.row)
+    def right_hand_side(self, b: Array, transposed: bool) -> tuple[Array, int]:
+        """R b, or C b for the transpose, of columns one after another, and a common exponent.
 
-    def solution(self, x: Array, transposed: bool) -> Array:
-        """C x, or R x for the transpose, of columns one after another."""
-        return self._along(x, self.row if transposed else self.column)
+        The exponent is 0 unless a number leaves the range of its type: R may span more.
+        """
+        exponent = self._along(b, self.column if transposed else self.row)
+        out, shift = scaled(b, exponent), 0
+        given = b != 0
+        with np.errstate(invalid="ignore"):
+            lost = ~(np.abs(out[given]) > np.finfo(b.dtype).tiny) | ~np.isfinite(out[given])
+        if lost.any() and np.isfinite(b).all():
+            most = int((exponents(b[given]) + exponent[given]).max())
+            shift = int(HIGHEST * np.finfo(b.dtype).maxexp) - most
+            out = scaled(b, exponent + shift)
+        return out, shift
 
-    def _along(self, x: Array, exponent: Ints) -> Array:
+    def solution(self, x: Array, transposed: bool, shift: int) -> Array:
+        """C x, or R x for the transpose, of columns one after another, for such an exponent."""
+        return scaled(x, self._along(x, self.row if transposed else self.column) - shift)
+
+    def _along(self, x: Array, exponent: Ints) -> Ints:
+        """Exponents for columns one after another."""
         count = x.size // max(exponent.size, 1)
-        return scaled(x, np.tile(exponent, count)) if count > 1 else scaled(x, exponent)
+        return np.tile(exponent, count) if count > 1 else exponent
 
 
 def scaled(x: Array, exponent: Ints) -> Array:

@@ -153,8 +153,10 @@ class Solver:
         conjugate = trans == "H" and b.dtype.kind == "c"
         if conjugate:
             flat = flat.conj()
+        shift = 0
         if scaling is not None:
-            given, flat = flat, scaling.right_hand_side(flat, transposed)
+            given = flat
+            flat, shift = scaling.right_hand_side(flat, transposed)
             if not np.isfinite(flat).all():
                 explain_not_finite(self.symbolic.graph, given)
         x = self.substitute(flat, count, transposed)
@@ -162,7 +164,7 @@ class Solver:
         if self.matrix is not None:
             x, report = self._refine(self.matrix, flat, x, count, transposed)
         if scaling is not None:
-            x = scaling.solution(x, transposed)
+            x = scaling.solution(x, transposed, shift)
             if not np.isfinite(x).all():
                 explain_not_finite(self.symbolic.graph, flat)
         if conjugate:

@@ -179,11 +179,38 @@ def test_a_scaling_fits_where_rows_and_columns_of_another_matrix_are_moderate():
 def test_right_hand_sides_one_after_another(columns):
     found = Scaling(np.array([1, 2]), np.array([3, 4]), np.zeros(0, np.int64))
     x = np.ones(2 * columns)
-    assert found.right_hand_side(x, False).tolist() == [2.0, 4.0] * columns
-    assert found.right_hand_side(x, True).tolist() == [8.0, 16.0] * columns
-    assert found.solution(x, False).tolist() == [8.0, 16.0] * columns
-    assert found.solution(x, True).tolist() == [2.0, 4.0] * columns
+    for transposed, right, solution in (False, [2, 4], [8, 16]), (True, [8, 16], [2, 4]):
+        b, shift = found.right_hand_side(x, transposed)
+        assert shift == 0 and b.tolist() == right * columns
+        assert found.solution(x, transposed, 0).tolist() == solution * columns
     assert found.logarithm() == pytest.approx(10 * np.log(2.0))
+
+
+@pytest.mark.parametrize("exponent", [[-1100, -50], [1100, 50]])
+def test_scaled_right_hand_sides_that_leave_the_range_get_a_common_exponent(exponent):
+    exponent = np.array(exponent)
+    found = Scaling(exponent, -exponent, np.zeros(0, np.int64))
+    x = np.array([3.0, 5.0])
+    b, shift = found.right_hand_side(x, False)
+    assert np.log2(np.abs(b).max()) <= 0.9 * 1024 + 1 and (np.abs(b) > 2.0**-1022).all()
+    assert found.solution(b, False, shift).tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("solver", [gs.splu, lambda A: gs.System.from_scipy(A).factorize()])
+@pytest.mark.parametrize("exponent", [-990, 850, 930, 990])
+def test_columns_of_any_scale_beside_rows_without_others(solver, exponent):
+    """Rows and columns of one entry let a scaling choose between rows and columns freely."""
+    rng = np.random.default_rng(0)
+    A = sp.random_array((300, 300), density=0.01, rng=rng) + 20.0 * sp.eye_array(300)
+    column = exponent * (np.arange(300) % 2)
+    x = rng.integers(1, 9, 300).astype(float)
+    wide = A.toarray()
+    factors = solver(sp.csr_array(np.ldexp(wide, column)))
+    for got in (
+        np.ldexp(factors.solve(wide @ x), column),
+        factors.solve(np.ldexp(x @ wide, column), "T"),
+    ):
+        assert np.abs(got - x).max() <= 300 * 2.0**-52 * 9.0  # A is dominated by its diagonal
 
 
 @pytest.mark.parametrize("block", [1, 2])
