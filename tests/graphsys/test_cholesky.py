@@ -155,6 +155,11 @@ def test_covariance_of_samples_is_the_inverse(family):
     assert np.abs(x.T @ x - inverse).max() <= bound(A, inverse)
 
 
+def test_a_number_seeds_samples():
+    factor = gs.cholesky(grid(3))
+    assert np.array_equal(factor.sample(3), factor.sample(np.random.default_rng(3)))
+
+
 def test_samples_have_a_row_each():
     factor, rng = gs.cholesky(grid(3)), np.random.default_rng(0)
     assert factor.sample(rng).shape == (9,) and factor.sample(rng, 4).shape == (4, 9)
@@ -248,6 +253,9 @@ def test_updates_and_downdates():
     assert np.abs(factor.L().toarray() - first).max() <= 1e-13
     with pytest.raises(gs.NotPositiveDefiniteError):
         factor.update_inplace(10.0 * c, subtract=True)
+    assert np.abs(factor.L().toarray() - first).max() <= 1e-13  # as before
+    with pytest.raises(gs.NotPositiveDefiniteError):
+        factor.cholesky_inplace(-1.0 * A)
     with pytest.raises(ValueError, match="was not positive definite"):
         factor(np.ones(36))
     factor.cholesky_inplace(A)
@@ -282,8 +290,34 @@ def test_single_precision_stays():
 
 def test_sparse_right_hand_sides_come_back_sparse():
     A = grid(3)
-    x = gs.cholesky(A)(sp.csc_array(np.eye(9)[:, :2]))
-    assert sp.issparse(x) and np.abs((A @ x).toarray() - np.eye(9)[:, :2]).max() <= 1e-14
+    b = np.eye(9)[:, :2]
+    factor = gs.cholesky(A)
+    assert np.abs((A @ factor(sp.coo_array(b))).toarray() - b).max() <= 1e-14
+    for name in (
+        "solve_A", "solve_LDLt", "solve_L", "solve_Lt", "solve_LD", "solve_DLt", "solve_D",
+        "apply_P", "apply_Pt",
+    ):  # fmt: skip
+        solve = getattr(factor, name)
+        x = solve(b=sp.csc_array(b))
+        assert isinstance(x, sp.csc_array) and np.array_equal(x.toarray(), solve(b))
+    x = factor.solve_L(sp.csr_array(b), use_LDLt_decomposition=False)
+    assert np.array_equal(x.toarray(), factor.solve_L(b, False))
+
+
+def test_sparse_results_are_matrices_where_the_user_has_matrices():
+    """Code for matrices multiplies them by ``*``, which is the product by entries of arrays."""
+    A, b = grid(3), np.eye(9)[:, :2]
+    for user, kinds in (
+        (A, (sp.csc_array, sp.csr_array)),
+        (sp.coo_matrix(A), (sp.csc_matrix, sp.csr_matrix)),
+    ):
+        for factor in (gs.cholesky(user), gs.cholesky(user).cholesky(A)):
+            found = factor.L(), factor.LD(), *factor.L_D(), factor.inv(), factor(sp.coo_array(b))
+            assert all(isinstance(one, kinds[0]) for one in found)
+            by_rows = factor.inverse_at(A), factor.logdet_gradient()
+            assert all(isinstance(one, kinds[1]) for one in by_rows)
+    L, P = factor.L(), factor.P()
+    assert abs(L * L.T - A[P][:, P]).max() <= 1e-14
 
 
 def test_copies_and_pickles():
