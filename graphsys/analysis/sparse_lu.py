@@ -43,8 +43,9 @@ CANCELLED = 64.0
 #: Largest entry of a row relative to that of the first values, so that its pivot can be judged.
 GROWS = 1024.0
 #: Largest entries of L and U, rows and columns scaled, that are not doubtful: growth of L as in
-#: `kernels.blocks.growth`, and of U what `THRESHOLD` allows at first, and rounding of scales.
-LARGEST = 64.0, 16.0
+#: `kernels.blocks.growth`, and of U what `THRESHOLD` allows at first, and rounding of scales. The
+#: last is of U in dense rests: 115 is common in random matrices, with residuals of 2e-14.
+LARGEST = 64.0, 16.0, 256.0
 #: Exponent of the smallest entry, rows and columns scaled, below which errors of small unknowns may
 #: be invisible in the rows that are used to judge factors.
 WILD = 20
@@ -90,7 +91,8 @@ class SparseLU:
     floor : ndarray, shape (N,)
         Magnitudes of pivots that may be cancellation.
     limit : ndarray
-        Largest magnitudes of the entries of L and U that are not doubtful.
+        Largest magnitudes of the entries of L and U that are not doubtful, and of the columns of
+        U in dense rests.
     rest_scale : ndarray, shape (N,)
         Powers of two that scale the rows of dense rests.
     wild : bool
@@ -195,6 +197,7 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
         floor = CANCELLED * GROWS * info.eps * np.exp2(-1.0 * np.where(dense, 0, r) - c)
         lower_limit = LARGEST[0] * np.exp2(-1.0 * r[of_lower] - c[factors.lower])
         upper_limit = LARGEST[1] * np.exp2(1.0 * c[in_row] - c[upper])
+        rest_limit = LARGEST[2] * np.exp2(-1.0 * c)
     bound[inside] = np.minimum(largest, info.max)
     single = np.flatnonzero(is_inside & ~in_part)
     outside = np.flatnonzero(~is_inside & in_part)
@@ -223,7 +226,7 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
         scaled=to_scale,
         bound=bound.astype(np.float64),
         floor=floor,
-        limit=np.concatenate([lower_limit, upper_limit]),
+        limit=np.concatenate([lower_limit, upper_limit, rest_limit]),
         rest_scale=np.exp2(1.0 * r),
         wild=wild,
         size=factors_end + int((widths**2).sum()),

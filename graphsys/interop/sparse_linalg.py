@@ -151,9 +151,13 @@ class FactorizedMatrix:
         ------
         ValueError
             If rhs has another shape or is not finite.
+        OverflowError
+            If the solution leaves the range of numbers.
         """
         if self._uses_lu and self._lu is not None:
-            return self._lu.solve(np.asarray(rhs), trans)
+            x = self._lu.solve(np.asarray(rhs), trans)
+            if x is not None:
+                return x
         return np.asarray(self.factor.solve(np.asarray(rhs), trans))
 
     def refactorize(self, A: Any) -> None:

@@ -93,7 +93,7 @@ class _Program:
         return self._factorize(self.frame, tables.operation, tables.scaled, start, index, values)
 
     def solve(self, b: Any, x: Array, transposed: bool, refines: bool) -> int:
-        """Solve for one vector after another: not 0 if x is not finite, or b does not fit."""
+        """Solve for one vector after another: a status, 0 if x is good."""
         try:
             work = self.spare.pop()  # several threads may solve at once
         except IndexError:
@@ -119,7 +119,8 @@ class _Program:
         call, failed = self._solve_refined, 0
         for at in range(0, x.size, n):
             part = slice(at, at + n)
-            failed |= call(self.frame, b[part], transposed, good, work, size, r, better, x[part])
+            status = call(self.frame, b[part], transposed, good, work, size, r, better, x[part])
+            failed = max(failed, status)
         return failed
 
 
@@ -216,8 +217,8 @@ class SparseLUFactor:
             return OTHER_PATTERN
         return self._choose_pivots(values.copy())
 
-    def solve(self, b: Array, trans: str = "N") -> Array:
-        """Solution of A x = b.
+    def solve(self, b: Array, trans: str = "N") -> Array | None:
+        """Solution of A x = b; None where it is not finite, or these factors are too inaccurate.
 
         Parameters
         ----------
@@ -226,14 +227,12 @@ class SparseLUFactor:
 
         Returns
         -------
-        ndarray, shape of b
+        ndarray, shape of b, or None
 
         Raises
         ------
         ValueError
             If b has another shape or is not finite.
-        OverflowError
-            If the solution is not finite.
         """
         if trans == "N" and b.ndim == 1 and b.size == self._size and b.dtype == self.dtype:
             x = np.empty(self._size, self.dtype)
@@ -242,7 +241,8 @@ class SparseLUFactor:
         if trans not in ("N", "T", "H"):
             raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
         if b.dtype.kind == "c" and self.dtype.kind != "c":
-            return np.asarray(self.solve(b.real, trans) + 1j * self.solve(b.imag, trans))
+            parts = self.solve(b.real, trans), self.solve(b.imag, trans)
+            return None if parts[0] is None or parts[1] is None else parts[0] + 1j * parts[1]
         n = self._size
         if b.ndim not in (1, 2) or b.shape[0] != n:
             raise ValueError(f"b has shape {b.shape}, it must be ({n},) or ({n}, k)")
@@ -255,7 +255,7 @@ class SparseLUFactor:
             np.conjugate(columns, out=columns)
         out = np.empty_like(columns)
         if self._good.solve(columns, out, trans != "N", self.refines) != 0:
-            raise OverflowError("the solution overflows: scale the matrix or the right-hand side")
+            return None
         if conjugate:
             np.conjugate(out, out=out)
         return out if b.ndim == 1 else out.reshape(-1, n).T

@@ -244,6 +244,39 @@ def test_solves_refine_where_factors_grew():
     assert factor.orders == 1 and factor.refines
 
 
+def test_growth_in_dense_rests_is_noticed():
+    """Partial pivoting doubles the last column of such matrices in every step (Wilkinson)."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = 51
+        A = np.tril(-np.ones((n, n)), -1) * rng.uniform(0.5, 1.0) + np.eye(n)
+        A[:, -1] = 1.0
+        A[rng.random((n, n)) > rng.uniform(0.5, 1.0)] = 0.0
+        A += np.diag(np.where(np.diag(A) == 0.0, 1e-3, 0.0))
+        A = A[rng.permutation(n)]
+        if np.linalg.cond(A) > 1e12:
+            continue
+        row, column = rng.integers(-240, 240, (2, n))
+        wide, x = np.ldexp(np.ldexp(A, row[:, None]), column), rng.integers(1, 9, n).astype(float)
+        b = A @ x
+        found = np.ldexp(gs.splu(csr_array(wide)).solve(np.ldexp(b, row)), column)
+        size = np.abs(A).sum(axis=1).max() * np.abs(found).max() + np.abs(b).max()
+        assert np.abs(A @ found - b).max() <= 1e4 * 2.0**-52 * size
+
+
+def test_inaccurate_factors_leave_the_solution_to_others(monkeypatch):
+    A, b = reducible([1, 40, 2, 9, 1], 1), np.random.default_rng(1).normal(size=(53, 2))
+    factors = gs.splu(A)
+    assert factors.diagonal_blocks == 5 and factors._lu.solve(b) is not None
+    factors._lu._program.factors[:] = 1.0  # and these are useless
+    factors._lu.refines = True
+    assert factors._lu.solve(b) is None and factors._lu.solve(b + 1j, "T") is None
+    for trans, M in (("N", A), ("T", A.T)):
+        assert np.abs(M @ factors.solve(b, trans) - b).max() <= 1e-12
+    factors.refactorize(A)
+    assert factors._lu.solve(b) is not None
+
+
 def test_entries_of_many_magnitudes_have_small_errors_in_every_row():
     for seed in range(10):
         A = reducible([1, 40, 2, 9, 1], seed)

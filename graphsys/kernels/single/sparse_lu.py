@@ -22,6 +22,8 @@ from graphsys.kernels.single.dense_lu import factorize_dense
 STEP_FIELDS = 3
 #: Steps of refinement at most: each gains the digits that growth leaves, 6 or more.
 REFINEMENTS = 3
+#: Status of a refined solution, and its backward error relative to one that is good: 2.3e-13.
+INACCURATE, TOLERATED = 2, 16.0
 #: Entries of L and U that ask for new pivots, relative to those that make factors doubtful.
 WEAKEST = 64.0
 #: Status: factors; factors that grew; a pivot is too small for the values, or these are too large
@@ -102,11 +104,14 @@ def _factorize(frame, operation, scaled, data, f):
         for e in range(step[s + 2], step[s + 2 + STEP_FIELDS]):
             u = scaled[2 * e]
             upper[u] *= pivot[scaled[2 * e + 1]]
+    weak, doubtful = 0, 0
     for s in range(0, part.size, PART_FIELDS):
         if part[s + LONG] != 0:
             wrong |= _factorize_rows(frame, s, f, floor)
         wrong |= _factorize_rest(frame, s, f, floor)
-    weak, doubtful = 0, 0
+        grown = _grown_rest(part, s, f, pointer(limit, lower_start[n] + upper_start[n]))
+        weak |= grown > WEAKEST
+        doubtful |= grown > 1.0
     for e in range(lower_start[n] + upper_start[n]):
         weak |= not abs(f[e]) <= WEAKEST * limit[e]
         doubtful |= not abs(f[e]) <= limit[e]
@@ -169,6 +174,18 @@ def _factorize_rest(frame, s, f, floor):
     for k in range(m):
         wrong |= not abs(f[at + k * m + k]) > floor[rest + k]
     return wrong
+
+
+@inlined
+def _grown_rest(part, s, f, limit):
+    """Largest entry of U of a dense rest, relative to the limit of its column."""
+    rest, at, m, most = part[s + REST], part[s + DENSE_AT], part[s + AFTER] - part[s + REST], 0.0
+    for j in range(m):
+        largest, upper = 0.0, pointer(f, at + j * m)
+        for i in range(j + 1):
+            largest = max(largest, abs(upper[i]))
+        most = max(most, largest / limit[rest + j])
+    return most
 
 
 @kernel
@@ -374,7 +391,8 @@ def solve_parts_refined(
 ):
     """A x = b or A^T x = b for one vector, refined until the backward error is ``good``.
 
-    1 if x is not finite. A step that does not reduce the error is not taken.
+    1 if x is not finite, and `INACCURATE` if the error stays above `TOLERATED` times as much. A
+    step that does not reduce the error is not taken.
     """
     if _solve(frame, b, transposed, work, x) != 0:
         return 1
@@ -384,12 +402,13 @@ def solve_parts_refined(
             break
         for i in range(x.size):
             better[i] += x[i]
-        before, error = error, residual_of_parts(frame, b, better, transposed, size, r)
-        if not error < before:
+        after = residual_of_parts(frame, b, better, transposed, size, r)
+        if not after < error:
             break
+        error = after
         for i in range(x.size):
             x[i] = better[i]
-    return 0
+    return 0 if error <= TOLERATED * good else INACCURATE
 
 
 @inlined
