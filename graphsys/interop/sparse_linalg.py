@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from graphsys.analysis.block_triangular import BlockTriangularForm, block_triangular_form
+from graphsys.analysis.matching import maximum_matching
+from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
@@ -21,15 +24,8 @@ __all__ = ["FactorizedMatrix", "factorized", "splu", "spsolve"]
 
 Array = NDArray[Any]
 
-#: Names that scipy has for column orderings, and orderings here.
-ORDERINGS = {
-    None: "auto",
-    "COLAMD": "auto",
-    "MMD_AT_PLUS_A": "auto",
-    "MMD_ATA": "auto",
-    "NATURAL": "natural",
-}
-
+#: Names that scipy has for column orderings. All but the last choose the order here.
+ORDERINGS = (None, "COLAMD", "MMD_AT_PLUS_A", "MMD_ATA", "NATURAL")
 
 #: Operations per entry of the matrix up to which sparse LU factors are made. Matrices with more
 #: fill-in, such as grids, take less time with the dense panels of `Factor`.
@@ -39,6 +35,10 @@ SPARSE_BEFORE_DELAYS = 1024
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
 #: matrices are meshes, and to find that they fill in takes as long as their analysis.
 MESH = 20_000
+#: Rows of a singular matrix that its error names.
+SHOWN = 5
+#: Attributes of `scipy.sparse.linalg.SuperLU` without a meaning here.
+OF_SUPERLU = ("L", "U", "perm_c", "perm_r")
 
 
 class FactorizedMatrix:
@@ -74,20 +74,22 @@ class FactorizedMatrix:
     def __init__(self, A: Any, permc_spec: str | None = None, effort: float = 10.0) -> None:
         if not issparse(A):
             A = _sparse(A)
+        if A.dtype in (np.bool_, np.complex64):
+            A = A.astype(np.result_type(A.dtype, np.float64))
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"the matrix must be square, its shape is {A.shape}")
         if permc_spec not in ORDERINGS:
-            raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {list(ORDERINGS)[1:]}")
-        self._ordering: Any = ORDERINGS[permc_spec]
+            raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {ORDERINGS[1:]}")
+        self._natural = permc_spec == "NATURAL"
         self._effort = effort
         rows = canonical(A)
         self.shape, self.dtype = rows.shape, rows.dtype
         self._rows = rows.copy()
         self._system: System | None = None
         self._factor: Factor | None = None
+        self._columns: tuple[Array, Array, Array] | None = None  # of `_from_columns`
         self._stale = False  # if system and factor are of an earlier matrix
-        natural = self._ordering == "natural"
-        form = None if natural or not rows.nnz else block_triangular_form(rows)
+        form = None if self._natural or not rows.nnz else block_triangular_form(rows)
         self._lu = None
         if form is not None and not _is_mesh(rows, form):
             self._lu = _sparse_lu(self._rows, form, SPARSE)
@@ -113,12 +115,14 @@ class FactorizedMatrix:
     def factor(self) -> Factor:
         """Factorization of the whole matrix."""
         system = self.system
-        if self._factor is None:
-            natural = self._ordering == "natural"
-            order = list(system.labels) if natural else self._ordering
-            self._factor = system.factorize(system.analyze(order, effort=self._effort))
-        elif self._stale:
-            self._factor.refactorize(system.values)
+        try:
+            if self._factor is None:
+                order: Any = list(system.labels) if self._natural else "auto"
+                self._factor = system.factorize(system.analyze(order, effort=self._effort))
+            elif self._stale:
+                self._factor.refactorize(system.values)
+        except SingularPivotError as failure:
+            raise _in_rows(system, failure) from failure
         self._stale = False
         return self._factor
 
@@ -166,8 +170,8 @@ class FactorizedMatrix:
         Parameters
         ----------
         A : scipy sparse matrix or array, shape (N, N)
-            With no entry outside the pattern of the first. CSR with equal patterns and types is
-            fastest.
+            With no entry outside the pattern of the first. CSR and CSC with equal patterns and
+            types are fastest.
 
         Raises
         ------
@@ -178,12 +182,18 @@ class FactorizedMatrix:
         """
         if self._lu is None:
             self.system.set_from_scipy(A)
-            self.factor.refactorize(self.system.values)
+            try:
+                self.factor.refactorize(self.system.values)
+            except SingularPivotError as failure:
+                raise _in_rows(self.system, failure) from failure
             return
-        status = OTHER_PATTERN
-        if getattr(A, "format", "") == "csr" and A.shape == self.shape:
+        status, form = OTHER_PATTERN, getattr(A, "format", "")
+        if form == "csr" and A.shape == self.shape:
             values = A.data
             status = self._lu.refactorize(A.indptr, A.indices, values)
+        elif form == "csc" and (of_columns := self._from_columns(A)) is not None:
+            values = of_columns
+            status = self._lu.refactorize(self._rows.indptr, self._rows.indices, values)
         if status == OTHER_PATTERN:
             values = self._entries(A)
             status = self._lu.refactorize(self._rows.indptr, self._rows.indices, values)
@@ -191,6 +201,34 @@ class FactorizedMatrix:
         if status != DONE:
             self._rows.data = values.copy()
             self._factor = self.factor  # now, to refuse what is singular
+
+    def _from_columns(self, A: Any) -> Array | None:
+        """Entries by rows of a CSC matrix with the pattern of the first; None for others."""
+        if self._columns is None:
+            rows = self._rows
+            places = csr_array((np.arange(rows.nnz), rows.indices, rows.indptr), rows.shape).tocsc()
+            at = np.empty(rows.nnz, np.int64)
+            at[places.data] = np.arange(rows.nnz)
+            self._columns = places.indptr, places.indices, at
+        start, index, at = self._columns
+        if np.array_equal(A.indptr, start) and np.array_equal(A.indices, index):
+            found: Array = A.data[at]
+            return found
+        return None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OF_SUPERLU:
+            raise AttributeError(
+                f"there is no {name!r}: pivot blocks are stored as inverses; the determinant is "
+                "factor.slogdet(), and gs.cholesky has L of positive definite matrices"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __copy__(self) -> FactorizedMatrix:
+        return copy.deepcopy(self)  # factors of its own: `refactorize` works in place
+
+    def __repr__(self) -> str:
+        return f"FactorizedMatrix({self.shape[0]} rows, {self.dtype})"
 
     def _entries(self, A: Any) -> Array:
         """Entries of another matrix, in the pattern of the first."""
@@ -210,6 +248,29 @@ class FactorizedMatrix:
         entries = np.zeros(old.nnz, self.dtype)
         entries[place] = given
         return entries
+
+
+def _in_rows(system: System, failure: SingularPivotError) -> SingularPivotError:
+    """Error for a singular matrix in the rows of the user instead of nodes."""
+    A = system.to_scipy()
+    A.eliminate_zeros()
+    bare = np.flatnonzero(maximum_matching(A)[0] < 0)
+    if bare.size:
+        rows = ", ".join(map(str, bare[:SHOWN]))
+        more = f" and {bare.size - SHOWN} more" if bare.size > SHOWN else ""
+        which = f"row{'s' if bare.size > 1 else ''} {rows}{more}"
+        return SingularPivotError(
+            f"the matrix is structurally singular: no pivot is left for {which}; add entries there",
+            int(bare[0]), failure.step, failure.ratio,
+        )  # fmt: skip
+    node = system.graph.node(failure.node)
+    first, size = int(system.graph.row_start[node]), int(system.graph.size[node])
+    where = f"row {first}" if size == 1 else f"one of the rows {first} to {first + size - 1}"
+    return SingularPivotError(
+        f"the matrix is singular to working precision at {where}: the smallest pivot is "
+        f"{failure.ratio:.1e} of what its row held",
+        first, failure.step, failure.ratio,
+    )  # fmt: skip
 
 
 def _is_mesh(rows: Any, form: BlockTriangularForm) -> bool:
@@ -251,12 +312,13 @@ def splu(
     -------
     FactorizedMatrix
         With `solve`, `shape` and `nnz` as in scipy. There are no `L`, `U`, `perm_r` and `perm_c`:
-        pivot blocks are stored as inverses.
+        pivot blocks are stored as inverses. complex64 is factorized as complex128.
 
     Raises
     ------
     SingularPivotError
-        If the matrix is singular; scipy raises a RuntimeError.
+        If the matrix is singular; its `node` is a row without a pivot. scipy raises a
+        RuntimeError.
     ValueError, TypeError
         If A is not square, finite and of numbers.
 
@@ -325,11 +387,14 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     if right.dtype.kind not in "biufc":
         raise TypeError(f"b is not an array of numbers but of type {right.dtype}")
     dtype = np.result_type(A.dtype, right.dtype, np.float32)
-    if dtype == np.complex64:
+    single = dtype == np.complex64
+    if single:
         dtype = np.dtype(np.complex128)
     one = right.ndim == 1 or right.shape[1] == 1
     columns = right.ravel() if one else right
     x = FactorizedMatrix(A.astype(dtype), permc_spec, 0.0).solve(columns.astype(dtype))
+    if single:
+        x = x.astype(np.complex64)
     if not sparse or one:
         return x
     return type(A)(x) if A.format in ("csr", "csc") else _sparse(x).asformat(A.format)

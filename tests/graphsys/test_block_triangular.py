@@ -315,7 +315,9 @@ def test_dense_factors_are_those_of_partial_pivoting(n, dtype):
     assert factorize_dense(a, 3, n, name) == 0
 
 
-@pytest.mark.parametrize("make", [copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))])
+@pytest.mark.parametrize(
+    "make", [copy.copy, copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))]
+)
 def test_copies_have_factors_of_their_own(make):
     A, b = reducible([1, 30, 3, 1], 1), np.ones(35)
     factors = gs.splu(A)
