@@ -236,7 +236,7 @@ class Solver:
             r = matrix.residual(flat, x, count, transposed)
             try:
                 trial = x + self.substitute(r, count, transposed)
-            except OverflowError:
+            except (OverflowError, ValueError):  # or r overflows
                 return x, taken, error, strict
             _, new_error, new_strict = matrix.errors(flat, trial, count, transposed)
             if not (new_strict <= strict and new_error <= max(error, FINE * eps)):
