@@ -243,10 +243,9 @@ class SparseLUFactor:
         if b.dtype.kind == "c" and self.dtype.kind != "c":
             parts = self.solve(b.real, trans), self.solve(b.imag, trans)
             return None if parts[0] is None or parts[1] is None else parts[0] + 1j * parts[1]
-        n = self._size
+        n, b = self._size, as_numbers(b, self.dtype, "b")
         if b.ndim not in (1, 2) or b.shape[0] != n:
             raise ValueError(f"b has shape {b.shape}, it must be ({n},) or ({n}, k)")
-        b = as_numbers(b, self.dtype, "b")
         if not np.isfinite(b).all():
             raise ValueError(f"b is not finite at row {np.argwhere(~np.isfinite(b))[0][0]}")
         columns = np.array(b.T, order="C").ravel()

@@ -171,6 +171,15 @@ def test_bad_input_is_refused(A, b, error, sentence):
         gs.spsolve(A, b)
 
 
+@pytest.mark.parametrize(
+    ("b", "kind"), [(csc_array(np.ones((3, 1))), "csc_array"), (None, "NoneType")]
+)
+def test_right_hand_sides_that_are_no_numbers_are_named(b, kind):
+    for factor in (gs.splu(csc_array(np.eye(3))), gs.splu(csc_array(np.eye(3))).factor):
+        with pytest.raises(TypeError, match=f"b is not an array of numbers but of type {kind}"):
+            factor.solve(b)
+
+
 def test_unknown_orders_are_refused():
     with pytest.raises(ValueError, match="permc_spec 'AMD' is unknown"):
         gs.splu(matrix(), permc_spec="AMD")
