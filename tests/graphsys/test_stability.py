@@ -189,7 +189,7 @@ def test_rows_without_a_pivot_are_named():
 
 
 def test_a_constraint_given_twice_is_a_singular_pivot():
-    """Solutions by factors that divide by 1e-33 overflow in the residual, while these are judged."""
+    """Solutions by factors that divide by 1e-33 overflow in the residual that judges them."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
         H, B = rng.standard_normal((3, 3)), np.tile(rng.standard_normal((1, 3)), (2, 1))
