@@ -123,7 +123,7 @@ def _grounded(G: Any, weight: Any, invert: bool = False, order: Any = None) -> G
     return Grounded(nodes, adjacency)
 
 
-class _Disconnected(nx.NetworkXError):
+class _Disconnected(nx.NetworkXError):  # type: ignore[misc]
     """Only edges of weight 0 connect the graph."""
 
 

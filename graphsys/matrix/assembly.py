@@ -128,7 +128,8 @@ def _listed(nodes: Any) -> list[Any]:
     if isinstance(nodes, np.ndarray):
         if nodes.ndim != 1:
             raise ValueError(f"labels of nodes have shape {nodes.shape}, it must be (m,)")
-        return nodes.tolist()
+        labels: list[Any] = nodes.tolist()
+        return labels
     try:
         return list(nodes)
     except TypeError:
