@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsys.kernels.analysis.equilibration import sweep
+from graphsys.kernels.analysis.equilibration import balance, sweep
 from graphsys.kernels.analysis.product_matching import REAL_ROWS, WORK_ROWS, match_products
 from graphsys.kernels.single.matrix import absolute_sums
 from graphsys.matrix.from_scipy import coordinates
@@ -83,10 +83,12 @@ class Scaling:
         [1]_: they become 1, and no entry is larger. Where no matching is perfect, Ruiz's sweeps
         [2]_ give it. The second is Curtis and Reid's [3]_ with such sweeps. Both undo
         any scaling of rows and columns.
+
+        Scales of a matching are not unique where a matrix is reducible, or nearly so. Geometric
+        means of rows and columns come first, so that those near the least squares are taken.
         """
         entries = _Entries.of(graph, values, symmetric, last)
-        zero = np.zeros(graph.rows)
-        yield entries.swept(*(matched(*entries.some, graph.rows, symmetric) or (zero, zero)))
+        yield entries.swept(*entries.balanced_and_matched())
         yield entries.swept(*_least_squares(*entries.some, graph.rows, symmetric))
 
     @classmethod
@@ -201,6 +203,15 @@ class _Entries:
             some &= inside[rows] & inside[columns]
         return cls(symmetric, (rows, columns), (rows[some], columns[some], size[some]), graph.rows)
 
+    def balanced_and_matched(self) -> tuple[Array, Array]:
+        """Scales of the largest product, near geometric means; zero where no matching is perfect."""
+        r, c = np.empty((2, self.rows))
+        c = r if self.symmetric else c
+        balance(*self.some, self.symmetric, SWEEPS, r, c, *np.empty((3, self.rows)))
+        found = matched(*self.some, self.rows, self.symmetric, (r, c))
+        zero = np.zeros(self.rows)
+        return found or (zero, zero)
+
     def swept(self, r: Array, c: Array) -> Scaling:
         """Scaling by Ruiz's sweeps from r and c, or from their mean."""
         if self.symmetric:
@@ -214,17 +225,28 @@ class _Entries:
 
 
 def matched(
-    i: Ints, j: Ints, size: Array, n: int, symmetric: bool = False
+    i: Ints,
+    j: Ints,
+    size: Array,
+    n: int,
+    symmetric: bool = False,
+    near: tuple[Array, Array] | None = None,
 ) -> tuple[Array, Array] | None:
     """Duals of the matching with the largest product; None where a row has no column left.
+
+    Where there are many, those that differ little from ``near`` are taken.
 
     One number may move from all rows of a connected component to its columns: their means agree,
     unless the mean of both is all that counts, as for symmetric matrices.
     """
+    if near is not None:
+        size = size + near[0][i] + near[1][j]
     entries = sp.csr_array((size, (i, j)), shape=(n, n))
     duals = _matched_rows(
         entries.indptr.astype(np.int64), entries.indices.astype(np.int64), entries.data
     )
+    if duals is not None and near is not None:
+        duals = duals[0] + near[0], duals[1] + near[1]
     if symmetric or duals is None:
         return duals
     from scipy.sparse.csgraph import connected_components  # takes 0.1 s once

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 import graphsys as gs
 from graphsys.families import random_system
-from graphsys.kernels.analysis.equilibration import sweep
+from graphsys.kernels.analysis.equilibration import balance, sweep
 from graphsys.matrix.equilibration import Scaling, _Entries, _least_squares, matched, scaled
 from graphsys.matrix.from_scipy import coordinates
 
@@ -93,6 +93,33 @@ def test_no_matching_where_a_row_finds_no_column():
     swept = Scaling.of_sweeps(system.graph, system.values)
     first = Scaling.of(system.graph, system.values, False)
     assert np.array_equal(first.row, swept.row) and np.array_equal(first.column, swept.column)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_the_scales_of_a_matching_those_near_the_means_are_taken(seed):
+    """A triangle of ones has one matching, and all r_1 >= ... >= r_n, c = -r as its scales."""
+    rng, n = np.random.default_rng(seed), 20
+    r, c = rng.integers(-200, 200, (2, n))
+    wide = sp.csr_array(np.ldexp(np.ldexp(np.tril(np.ones((n, n))), r[:, None]), c))
+    system = gs.System.from_scipy(wide, 1)
+    found = Scaling.of(system.graph, system.values, False)
+    assert np.ptp(found.row + r) <= 2 and np.ptp(found.column + c) <= 2
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_balanced_entries_have_geometric_means_of_one(symmetric):
+    rng, n = np.random.default_rng(0), 6
+    i, j = np.nonzero(np.ones((n, n)))
+    r, c = rng.uniform(-40.0, 40.0, (2, n))
+    c = r if symmetric else c
+    size = rng.uniform(-3.0, 3.0, (n, n))
+    size = (size + size.T if symmetric else size).ravel() - r[i] - c[j]
+    found = np.empty((2, n))
+    found = (found[0], found[0] if symmetric else found[1])
+    balance(i, j, size, symmetric, 40, *found, *np.empty((3, n)))
+    left = (size + found[0][i] + found[1][j]).reshape(n, n)
+    assert np.abs(left.sum(axis=1)).max() <= 1e-9
+    assert np.abs(left.sum(axis=0)).max() <= 1e-9
 
 
 @pytest.mark.parametrize("seed", range(5))

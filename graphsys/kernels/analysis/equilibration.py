@@ -1,4 +1,4 @@
-"""Ruiz's sweeps: rows and columns are divided by the square roots of their largest entries."""
+"""Sweeps over rows and columns that scale them by their largest entries, or by geometric means."""
 
 from graphsys.kernels.base.jit import kernel
 
@@ -46,3 +46,47 @@ def sweep(
                 r[i] -= 0.5 * of_rows[i]
             if not symmetric and of_columns[i] > -1e300:
                 c[i] -= 0.5 * of_columns[i]
+
+
+@kernel
+def balance(
+    # Tables:
+    row,
+    column,
+    # In:
+    size,
+    symmetric,
+    sweeps,
+    # Out:
+    r,
+    c,
+    # Work:
+    sums,
+    of_rows,
+    of_columns,
+):
+    """r and c of nearly the least sum of (size + r_i + c_j)^2, by columns and rows in turn.
+
+    Arguments are those of `sweep`. Symmetric matrices take steps of the half length.
+    """
+    for i in range(r.size):
+        of_rows[i] = of_columns[i] = r[i] = c[i] = 0.0
+    for e in range(row.size):
+        of_rows[row[e]] += 1.0
+        of_columns[column[e]] += 1.0
+    for half in range(2 * sweeps):
+        for i in range(r.size):
+            sums[i] = 0.0
+        for e in range(row.size):
+            left = size[e] + r[row[e]] + c[column[e]]
+            if symmetric or half % 2 == 0:
+                sums[column[e]] += left
+            if symmetric or half % 2 == 1:
+                sums[row[e]] += left
+        for i in range(r.size):
+            if symmetric:
+                r[i] -= 0.5 * sums[i] / max(of_rows[i] + of_columns[i], 1.0)
+            elif half % 2 == 0:
+                c[i] -= sums[i] / max(of_columns[i], 1.0)
+            else:
+                r[i] -= sums[i] / max(of_rows[i], 1.0)
