@@ -51,6 +51,9 @@ LARGEST = 64.0, 16.0, 256.0
 WILD = 20
 #: Numbers of the factors at most: 16 GB, and places in operations have 32 bits.
 MOST_NUMBERS = 2**31
+#: Numbers of room for rows and columns in elimination, per entry. It starts again with twice as many
+#: where these are too few. Room that is not used takes no memory.
+ROOM_AT_FIRST = 16
 #: Mean length of rows of U from which loops over them take less time than a list of operations:
 #: 0.7 against 1.1 ns each.
 LONG_ROWS = 16
@@ -131,7 +134,9 @@ class SparseLU:
     widest: int
 
 
-def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> SparseLU | None:
+def sparse_lu(
+    rows: Any, form: BlockTriangularForm, data: Array, most: int, once: bool = False
+) -> SparseLU | None:
     """Choose pivots of a matrix, and write the tables.
 
     Parameters
@@ -143,6 +148,8 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
         Values by which pivots are chosen.
     most : int
         Operations that the factorization may take.
+    once : bool, optional
+        Whether there is one factorization, which does not repay a list of operations.
 
     Returns
     -------
@@ -184,7 +191,7 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
     by_row = np.argsort(k, kind="stable")
     load_to = np.empty(inside.size, np.int64)
     step, pivots, operation, to_scale = _program(
-        part, factors, _starts(k, n), column[by_row], load_to
+        part, factors, _starts(k, n), column[by_row], load_to, once
     )
     r, c = row_scale[order[0]], column_scale[order[1]]
     dense = np.zeros(n, np.bool_)
@@ -284,7 +291,7 @@ class _Lines:
     def eliminate(self, part: Ints, most: int) -> Ints | None:
         """Order of rows and columns, with the dense rests of parts; None if there is none."""
         n, count = self.n, self.values.size
-        room, status = 4 * count + 64, FULL
+        room, status = ROOM_AT_FIRST * count + 64, FULL
         order, head = np.empty((2, n), np.int64), np.empty((2, n + 1), np.int64)
         rest, blocks = np.empty(len(part), np.int64), part[:, [FIRST, AFTER]]
         while status == FULL:
@@ -354,14 +361,19 @@ def _sort_by_level(part: Ints, order: Ints, level: Ints) -> None:
 
 
 def _program(
-    part: Ints, factors: _Rows, load_start: Ints, load_column: Ints, load_to: Ints
+    part: Ints,
+    factors: _Rows,
+    load_start: Ints,
+    load_column: Ints,
+    load_to: Ints,
+    once: bool,
 ) -> tuple[Ints, Ints, Any, Any]:
     """Steps, pivots, operations and scaled entries, level by level; fills ``load_to``."""
     counts, level = np.diff(factors.upper_start), factors.level
     done = np.concatenate([[0], np.cumsum(counts[factors.lower])])[factors.lower_start]
     ends = part[:, [FIRST, AFTER]]
     operations, entries = (np.diff(x[ends], axis=1)[:, 0] for x in (done, factors.lower_start))
-    part[:, LONG] = operations > LONG_ROWS * entries
+    part[:, LONG] = once | (operations > LONG_ROWS * entries)
     total = int(operations[part[:, LONG] == 0].sum())
     operation, moment = np.empty((total, 3), np.int32), np.empty(total, np.int64)
     write_operations(
@@ -383,7 +395,7 @@ def _program(
     return (
         np.stack(steps, axis=1).ravel(),
         pivots,
-        operation[by_time].ravel(),
+        operation.take(by_time, axis=0).ravel(),
         scaled.astype(np.int32).ravel(),
     )
 

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from graphsys.errors import NotPositiveDefiniteError, SingularPivotError
 from graphsys.factor import Factor
 from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables
+from graphsys.interop.symmetric_entries import SymmetricEntries
 from graphsys.matrix.block import as_numbers
+from graphsys.matrix.from_scipy import canonical, entries_at
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.selected_inverse import SelectedInverse
 from graphsys.system import System
@@ -89,6 +91,7 @@ class CholeskyFactor:
         self._tables: Tables | None = None
         self._selected: SelectedInverse | None = None
         self._root: Root | None = None
+        self._entries: SymmetricEntries | None = None
         try:
             self.factor: Factor = self.system.factorize(symbolic)
         except SingularPivotError as failure:
@@ -119,8 +122,8 @@ class CholeskyFactor:
         other = CholeskyFactor.__new__(CholeskyFactor)
         other.system, other._tables = self.system.copy(), self._tables
         other._selected = other._root = None
-        other._matrices = self._matrices
-        other.system.set_from_scipy(_full(A, beta))
+        other._matrices, other._entries = self._matrices, self._entries
+        other._load(A, beta)
         try:
             other.factor = other.system.factorize(self.factor.symbolic)
         except SingularPivotError as failure:
@@ -144,7 +147,7 @@ class CholeskyFactor:
         NotPositiveDefiniteError
             If the matrix is not positive definite; nothing can be computed before the next call.
         """
-        self.system.set_from_scipy(_full(A, beta))
+        self._load(A, beta)
         self._refactorize(None)
 
     def cholesky_AAt_inplace(self, A: Any, beta: float = 0.0) -> None:
@@ -183,17 +186,19 @@ class CholeskyFactor:
             C = sp.csc_array(C[:, None] if C.ndim == 1 else C)
         if C.shape[0] != self.system.shape[0]:
             raise ValueError(f"C has {C.shape[0]} rows, the matrix has {self.system.shape[0]}")
-        change = C @ C.T
-        A, before = self.system.to_scipy(), self.system.values.copy()
+        C = sp.csr_array(C, copy=True)
+        C.sum_duplicates()  # rows and columns of C C^T are summed in one order
+        change, graph = canonical(C @ C.T), self.system.graph
         try:
-            self.system.set_from_scipy(A - change if subtract else A + change)
+            at = entries_at(graph, change).at
         except ValueError as error:
             raise ValueError(
                 "C C^T has an entry outside the blocks of A: store zeros there before the first "
                 "cholesky, or call cholesky with the sum"
             ) from error
+        before = self.system.values.copy()
+        self.system.values[at] += -change.data if subtract else change.data
         rows = np.unique(sp.coo_array(C).coords[0])
-        graph = self.system.graph
         nodes = np.unique(np.searchsorted(graph.row_start, rows, side="right") - 1)
         changed = [graph.labels[node] for node in nodes]
         try:
@@ -503,6 +508,15 @@ class CholeskyFactor:
         z = rng.standard_normal((n,) if size is None else (n, size))
         x: Array = self.apply_Pt(self._solve(z, True))
         return x if size is None else np.ascontiguousarray(x.T)
+
+    def _load(self, A: Any, beta: float) -> None:
+        """Take the numbers of A + beta I; quick for matrices like the last one."""
+        known = self._entries
+        if known is not None and sp.issparse(A) and A.shape == self.system.shape:
+            if known.load(A, beta, self.system):
+                return
+        self.system.set_from_scipy(_full(A, beta))
+        self._entries = SymmetricEntries.of(A, self.system)
 
     def _refactorize(self, changed: list[Any] | None) -> None:
         """Factorize the system again."""

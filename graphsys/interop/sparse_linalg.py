@@ -54,6 +54,8 @@ class FactorizedMatrix:
         As for `splu`.
     effort : float, optional
         What the search for an order of a `Factor` may cost: see `System.analyze`.
+    once : bool, optional
+        Whether no other matrix follows: less analysis, and slower `refactorize`.
 
     Attributes
     ----------
@@ -71,7 +73,9 @@ class FactorizedMatrix:
         Where sparse LU factors are used it is made when it is first asked for.
     """
 
-    def __init__(self, A: Any, permc_spec: str | None = None, effort: float = 10.0) -> None:
+    def __init__(
+        self, A: Any, permc_spec: str | None = None, effort: float = 10.0, once: bool = False
+    ) -> None:
         if not issparse(A):
             A = _sparse(A)
         if A.dtype in (np.bool_, np.complex64):
@@ -92,12 +96,13 @@ class FactorizedMatrix:
         form = None if self._natural or not rows.nnz else block_triangular_form(rows)
         self._lu = None
         if form is not None and not _is_mesh(rows, form):
-            self._lu = _sparse_lu(self._rows, form, SPARSE)
+            self._lu = SparseLUFactor.of(self._rows, form, SPARSE * rows.nnz, once)
         self._uses_lu = self._lu is not None
         if not self._uses_lu:
             self._factor = self.factor  # now, to refuse what is singular
             if form is not None and self._factor.delayed_pivots > 0:
-                self._lu = _sparse_lu(self._rows, form, SPARSE_BEFORE_DELAYS)
+                most = SPARSE_BEFORE_DELAYS * rows.nnz
+                self._lu = SparseLUFactor.of(self._rows, form, most, once)
                 self._uses_lu = self._lu is not None
 
     @property
@@ -283,11 +288,6 @@ def _is_mesh(rows: Any, form: BlockTriangularForm) -> bool:
     )
 
 
-def _sparse_lu(rows: Any, form: BlockTriangularForm, per_entry: int) -> SparseLUFactor | None:
-    """Sparse LU factors; None where they take too many operations, or have no good pivots."""
-    return SparseLUFactor.of(rows, form, per_entry * rows.nnz)
-
-
 def splu(
     A: Any,
     permc_spec: str | None = None,
@@ -392,7 +392,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
         dtype = np.dtype(np.complex128)
     one = right.ndim == 1 or right.shape[1] == 1
     columns = right.ravel() if one else right
-    x = FactorizedMatrix(A.astype(dtype), permc_spec, 0.0).solve(columns.astype(dtype))
+    x = FactorizedMatrix(A.astype(dtype), permc_spec, 0.0, once=True).solve(columns.astype(dtype))
     if single:
         x = x.astype(np.complex64)
     if not sparse or one:

@@ -204,7 +204,7 @@ class _Entries:
         return cls(symmetric, (rows, columns), (rows[some], columns[some], size[some]), graph.rows)
 
     def balanced_and_matched(self) -> tuple[Array, Array]:
-        """Scales of the largest product, near geometric means; zero where no matching is perfect."""
+        """Scales of the largest product, near geometric means; zero where there is none."""
         r, c = np.empty((2, self.rows))
         c = r if self.symmetric else c
         balance(*self.some, self.symmetric, SWEEPS, r, c, *np.empty((3, self.rows)))

@@ -137,6 +137,8 @@ class SparseLUFactor:
     form : BlockTriangularForm
     most : int
         Operations that a factorization may take.
+    once : bool, optional
+        Whether there is only one.
 
     Attributes
     ----------
@@ -147,16 +149,19 @@ class SparseLUFactor:
         the matrix differ by more than 2^20 in a good scaling.
     """
 
-    def __init__(self, rows: Any, form: BlockTriangularForm, most: int) -> None:
+    def __init__(self, rows: Any, form: BlockTriangularForm, most: int, once: bool = False) -> None:
         self.form, self.most, self.dtype, self.orders = form, most, rows.dtype, 0
+        self.once = once
         self._rows, self._size = rows, rows.shape[0]
         self.refines = False
         self._program: _Program | None = None
 
     @classmethod
-    def of(cls, rows: Any, form: BlockTriangularForm, most: int) -> SparseLUFactor | None:
+    def of(
+        cls, rows: Any, form: BlockTriangularForm, most: int, once: bool = False
+    ) -> SparseLUFactor | None:
         """Factors of a matrix; None if it has no good pivots, or takes more operations."""
-        factor = cls(rows, form, most)
+        factor = cls(rows, form, most, once)
         return None if factor._choose_pivots(rows.data) == WEAK else factor
 
     @property
@@ -179,7 +184,7 @@ class SparseLUFactor:
     def _choose_pivots(self, values: Array) -> int:
         """Choose pivots by values, and factorize these: a status."""
         self.orders += 1
-        tables = sparse_lu(self._rows, self.form, values, self.most)
+        tables = sparse_lu(self._rows, self.form, values, self.most, self.once)
         if tables is None:
             return WEAK
         self._program = _Program(self._rows, tables)

@@ -234,6 +234,50 @@ def test_other_values_on_the_same_pattern():
     assert factor.logdet() > other.logdet()
 
 
+def _kinds(A):
+    """One matrix in many forms."""
+    both = sp.csc_array(A)
+    zeros = sp.csr_array(A)  # stored, in the upper triangle: one triangle all the same
+    zeros.data[zeros.indices > np.repeat(np.arange(A.shape[0]), np.diff(zeros.indptr))] = 0.0
+    unsorted = sp.csc_array((A.data[::-1], A.indices[::-1], A.indptr), A.shape)  # of 1, 2, 1 ...
+    unsorted.data = A.data.copy()
+    unsorted.indices = A.indices.copy()
+    unsorted.indices[:2], unsorted.data[:2] = A.indices[1::-1], A.data[1::-1]
+    return {
+        "csc": both, "csr": both.tocsr(), "lower": sp.tril(A, format="csc"),
+        "upper": sp.triu(A, format="csr"), "zeros": zeros, "unsorted": unsorted,
+        "coo": A.tocoo(), "matrix": sp.csc_matrix(A),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", list(_kinds(grid(3))))
+def test_matrices_of_the_last_pattern_are_taken_as_they_are(kind):
+    A, n = grid(3), 9
+    shifted = sp.csc_array(A + sp.diags_array(np.arange(1.0, n + 1.0)))
+    first, second = _kinds(A)[kind], _kinds(shifted)[kind]
+    factor = gs.cholesky(first)
+    for _ in range(2):  # the second time the places are known
+        for M, dense in ((first, A.toarray()), (second, shifted.toarray())):
+            factor.cholesky_inplace(M, beta=0.5)
+            P, dense = factor.P(), dense + 0.5 * np.eye(n)
+            wanted = np.linalg.cholesky(dense[P][:, P])
+            assert np.abs(factor.L().toarray() - wanted).max() <= 1e-14
+    wrong = second.copy()
+    wrong.data[2] = np.nan
+    other = sp.csc_array(np.eye(n) + np.eye(n, k=n - 1) + np.eye(n, k=1 - n))
+    for M, kind_of_error in ((wrong, ValueError), (other, ValueError), (1j * second, TypeError)):
+        with pytest.raises(kind_of_error):
+            factor.cholesky_inplace(M)
+        assert np.abs(factor.L().toarray() - wanted).max() <= 1e-14
+    if kind in ("csc", "csr"):
+        wrong = second.copy()
+        wrong.data[1] += 0.25
+        with pytest.raises(ValueError, match="not the transpose|symmetric"):
+            factor.cholesky_inplace(wrong)
+    factor.cholesky_inplace(sp.csc_array(4 * np.eye(n, dtype=int)), beta=5.0)
+    assert np.abs(factor.L().toarray() - 3.0 * np.eye(n)).max() <= 1e-15
+
+
 def test_updates_and_downdates():
     A = grid(6)
     factor = gs.cholesky(A)
