@@ -51,8 +51,8 @@ LARGEST = 64.0, 16.0, 256.0
 WILD = 20
 #: Numbers of the factors at most: 16 GB, and places in operations have 32 bits.
 MOST_NUMBERS = 2**31
-#: Numbers of room for rows and columns in elimination, per entry. It starts again with twice as many
-#: where these are too few. Room that is not used takes no memory.
+#: Numbers of room for rows and columns in elimination, per entry. Where they are too few, it starts
+#: again with twice as many. Room that is not used takes no memory.
 ROOM_AT_FIRST = 16
 #: Mean length of rows of U from which loops over them take less time than a list of operations:
 #: 0.7 against 1.1 ns each.

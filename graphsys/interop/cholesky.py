@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from graphsys.errors import NotPositiveDefiniteError, SingularPivotError
 from graphsys.factor import Factor
-from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables
+from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, ranges
 from graphsys.interop.symmetric_entries import SymmetricEntries
 from graphsys.matrix.block import as_numbers
-from graphsys.matrix.from_scipy import canonical, entries_at
+from graphsys.matrix.scipy_tables import checked
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.selected_inverse import SelectedInverse
 from graphsys.system import System
@@ -186,20 +186,9 @@ class CholeskyFactor:
             C = sp.csc_array(C[:, None] if C.ndim == 1 else C)
         if C.shape[0] != self.system.shape[0]:
             raise ValueError(f"C has {C.shape[0]} rows, the matrix has {self.system.shape[0]}")
-        C = sp.csr_array(C, copy=True)
-        C.sum_duplicates()  # rows and columns of C C^T are summed in one order
-        change, graph = canonical(C @ C.T), self.system.graph
-        try:
-            at = entries_at(graph, change).at
-        except ValueError as error:
-            raise ValueError(
-                "C C^T has an entry outside the blocks of A: store zeros there before the first "
-                "cholesky, or call cholesky with the sum"
-            ) from error
-        before = self.system.values.copy()
-        self.system.values[at] += -change.data if subtract else change.data
-        rows = np.unique(sp.coo_array(C).coords[0])
-        nodes = np.unique(np.searchsorted(graph.row_start, rows, side="right") - 1)
+        at, change, nodes = self._outer(C)
+        graph, before = self.system.graph, self.system.values.copy()
+        np.add.at(self.system.values, at, -change if subtract else change)
         changed = [graph.labels[node] for node in nodes]
         try:
             self._refactorize(changed)
@@ -508,6 +497,27 @@ class CholeskyFactor:
         z = rng.standard_normal((n,) if size is None else (n, size))
         x: Array = self.apply_Pt(self._solve(z, True))
         return x if size is None else np.ascontiguousarray(x.T)
+
+    def _outer(self, C: Any) -> tuple[Ints, Array, Ints]:
+        """Places and numbers of C C^T, column by column of C, and the nodes of its rows."""
+        C, graph = sp.csc_array(checked(C, "C")), self.system.graph
+        C.sum_duplicates()
+        if not np.isfinite(C.data).all():
+            raise ValueError("C has an entry that is not finite")
+        length = np.diff(C.indptr)
+        partners = np.repeat(length, length)
+        e = np.repeat(np.arange(C.nnz), partners)
+        f = ranges(np.repeat(C.indptr[:-1], length), partners)
+        node = np.searchsorted(graph.row_start, C.indices, side="right") - 1
+        inside, u, v = C.indices - graph.row_start[node], node[e], node[f]
+        at = graph.blocks_at(u, v)
+        if (at < 0).any():
+            raise ValueError(
+                "C C^T has an entry outside the blocks of A: store zeros there before the first "
+                "cholesky, or call cholesky with the sum"
+            )
+        numbers = as_numbers(C.data, self.system.dtype, "C")
+        return at + inside[e] + graph.size[u] * inside[f], numbers[e] * numbers[f], np.unique(node)
 
     def _load(self, A: Any, beta: float) -> None:
         """Take the numbers of A + beta I; quick for matrices like the last one."""

@@ -294,6 +294,8 @@ def test_updates_and_downdates():
         factor.update_inplace(np.ones(36))
     with pytest.raises(ValueError, match="C has 4 rows"):
         factor.update_inplace(np.ones(4))
+    with pytest.raises(ValueError, match="C has an entry that is not finite"):
+        factor.update_inplace(np.where(c, np.inf, 0.0))
     assert np.abs(factor.L().toarray() - first).max() <= 1e-13
     with pytest.raises(gs.NotPositiveDefiniteError):
         factor.update_inplace(10.0 * c, subtract=True)
@@ -304,6 +306,24 @@ def test_updates_and_downdates():
         factor(np.ones(36))
     factor.cholesky_inplace(A)
     assert np.abs(factor.L().toarray() - first).max() <= 1e-13
+
+
+@pytest.mark.parametrize("family", ["grid", "blocks", "dense"])
+def test_updates_by_many_columns(family):
+    A, rng = FAMILIES[family], np.random.default_rng(0)
+    i, j = sp.triu(A, 1).coords
+    e = rng.integers(0, i.size, 4)  # edges, the ends of one column each; one entry is given twice
+    rows = np.concatenate([i[e], j[e], i[e[:1]]])
+    columns = np.concatenate([np.arange(4), np.arange(4), [0]])
+    C = sp.coo_array((rng.normal(size=9), (rows, columns)), shape=(A.shape[0], 4))
+    factor = gs.cholesky(A)
+    factor.update_inplace(C)
+    dense, P = A.toarray() + (C @ C.T).toarray(), factor.P()
+    wanted = np.linalg.cholesky(dense[P][:, P])
+    assert np.abs(factor.L().toarray() - wanted).max() <= bound(A, wanted)
+    factor.update_inplace(C, subtract=True)
+    wanted = np.linalg.cholesky(A.toarray()[P][:, P])
+    assert np.abs(factor.L().toarray() - wanted).max() <= bound(A, wanted)
 
 
 def test_one_triangle_stands_for_both():
