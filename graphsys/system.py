@@ -625,9 +625,9 @@ class System(Sealed):
         symbolic = self._symbolic if symbolic is None else symbolic
         if symbolic is None:
             return analyze(self.graph, values=self._values, symmetric=self.symmetric)
-        if not isinstance(symbolic, Symbolic):
-            kind = type(symbolic).__name__
-            raise TypeError(f"symbolic is a {kind}: give what analyze() returns")
+        kind: type = type(symbolic)
+        if not issubclass(kind, Symbolic):
+            raise TypeError(f"symbolic is a {kind.__name__}: give what analyze() returns")
         if not symbolic.graph.lies_like(self.graph) or symbolic.symmetric != self.symmetric:
             raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
         return symbolic
