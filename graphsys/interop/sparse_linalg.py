@@ -37,8 +37,18 @@ SPARSE_BEFORE_DELAYS = 1024
 MESH = 20_000
 #: Rows of a singular matrix that its error names.
 SHOWN = 5
-#: Attributes of `scipy.sparse.linalg.SuperLU` without a meaning here.
-OF_SUPERLU = ("L", "U", "perm_c", "perm_r")
+
+
+def _without_a_meaning(name: str) -> property:
+    """Attribute that raises AttributeError and says why; `__getattr__` would slow all others."""
+
+    def refuse(_: Any) -> None:
+        raise AttributeError(
+            f"there is no {name!r}: pivot blocks are stored as inverses; the determinant is "
+            "factor.slogdet(), and gs.cholesky has L of positive definite matrices"
+        )
+
+    return property(refuse)
 
 
 class FactorizedMatrix:
@@ -72,6 +82,8 @@ class FactorizedMatrix:
         Factorization of the whole matrix, with determinant, inertia, selected inverse and more.
         Where sparse LU factors are used it is made when it is first asked for.
     """
+
+    L, U, perm_c, perm_r = map(_without_a_meaning, ("L", "U", "perm_c", "perm_r"))
 
     def __init__(
         self, A: Any, permc_spec: str | None = None, effort: float = 10.0, once: bool = False
@@ -220,14 +232,6 @@ class FactorizedMatrix:
             found: Array = A.data[at]
             return found
         return None
-
-    def __getattr__(self, name: str) -> Any:
-        if name in OF_SUPERLU:
-            raise AttributeError(
-                f"there is no {name!r}: pivot blocks are stored as inverses; the determinant is "
-                "factor.slogdet(), and gs.cholesky has L of positive definite matrices"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __copy__(self) -> FactorizedMatrix:
         return copy.deepcopy(self)  # factors of its own: `refactorize` works in place

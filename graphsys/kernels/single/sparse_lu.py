@@ -123,15 +123,11 @@ def _factorize(frame, operation, scaled, data, f):
 @inlined
 def _factorize_rows(frame, s, f, floor):
     """Rows of L and U of a part one after another, each in ``w``: not 0 where a pivot is weak."""
-    n, part = indices(frame, ROW, f).size, indices(frame, PART, f)
-    column = pointer(indices(frame, COLUMN, f), 0)
-    lower_start = pointer(indices(frame, LOWER_START, f), 0)
-    lower_column = pointer(indices(frame, LOWER_COLUMN, f), 0)
-    upper_start = pointer(indices(frame, UPPER_START, f), 0)
-    upper_column = pointer(indices(frame, UPPER_COLUMN, f), 0)
+    part = indices(frame, PART, f)
+    _, _, _, lower_start, lower_column = _lower_tables(frame, f)
+    _, column, upper_start, upper_column, lower, upper, pivot = _upper_tables(frame, f)
     place, w = pointer(indices(frame, PLACE, f), 0), pointer(numbers(frame, WORK, f), 0)
-    lower, upper = pointer(f, 0), pointer(f, lower_start[n])
-    pivot, dense = pointer(upper, upper_start[n]), pointer(f, part[s + DENSE_AT])
+    dense = pointer(f, part[s + DENSE_AT])
     rest, m, wrong = part[s + REST], part[s + AFTER] - part[s + REST], 0
     for k in range(part[s + FIRST], part[s + AFTER]):
         begin, end = lower_start[k], lower_start[k + 1]
@@ -228,23 +224,49 @@ def solve_parts(
 
 
 @inlined
+def _lower_tables(frame, f):
+    """Entries of the matrix before parts, and of L."""
+    return (
+        pointer(indices(frame, BEFORE_START, f), 0),
+        pointer(indices(frame, BEFORE_AT, f), 0),
+        pointer(indices(frame, BEFORE_COLUMN, f), 0),
+        pointer(indices(frame, LOWER_START, f), 0),
+        pointer(indices(frame, LOWER_COLUMN, f), 0),
+    )
+
+
+@inlined
+def _upper_tables(frame, f):
+    """Rows and columns of pivots, entries of U, and the numbers of L, U and the pivots."""
+    row, lower_start = indices(frame, ROW, f), indices(frame, LOWER_START, f)
+    upper_start = indices(frame, UPPER_START, f)
+    upper_at = lower_start[row.size]
+    return (
+        pointer(row, 0),
+        pointer(indices(frame, COLUMN, f), 0),
+        pointer(upper_start, 0),
+        pointer(indices(frame, UPPER_COLUMN, f), 0),
+        pointer(f, 0),
+        pointer(f, upper_at),
+        pointer(f, upper_at + upper_start[row.size]),
+    )
+
+
+@inlined
+def _rest_tables(frame, f):
+    """Parts, and rows and scales of their dense rests."""
+    return indices(frame, PART, f), integers(frame, NAMES, f), doubles(frame, REST_SCALE, f)
+
+
+@inlined
 def _solve_part(frame, s, f, given, y, x):
     """x <- U^-1 L^-1 b for one part; its rest in ``y``."""
-    n, part, names = indices(frame, ROW, f).size, indices(frame, PART, f), integers(frame, NAMES, f)
-    row, column = pointer(indices(frame, ROW, f), 0), pointer(indices(frame, COLUMN, f), 0)
-    before_start = pointer(indices(frame, BEFORE_START, f), 0)
-    before_at = pointer(indices(frame, BEFORE_AT, f), 0)
-    before_column = pointer(indices(frame, BEFORE_COLUMN, f), 0)
-    lower_start = pointer(indices(frame, LOWER_START, f), 0)
-    lower_column = pointer(indices(frame, LOWER_COLUMN, f), 0)
-    upper_start = pointer(indices(frame, UPPER_START, f), 0)
-    upper_column = pointer(indices(frame, UPPER_COLUMN, f), 0)
-    data, lower = pointer(numbers(frame, DATA, f), 0), pointer(f, 0)
-    rest_scale = doubles(frame, REST_SCALE, f)
+    before_start, before_at, before_column, lower_start, lower_column = _lower_tables(frame, f)
+    row, column, upper_start, upper_column, lower, upper, pivot = _upper_tables(frame, f)
+    part, names, rest_scale = _rest_tables(frame, f)
+    data = pointer(numbers(frame, DATA, f), 0)
     first, rest, after = part[s + FIRST], part[s + REST], part[s + AFTER]
     m = after - rest
-    upper = pointer(f, lower_start[n])
-    pivot = pointer(upper, upper_start[n])
     for i in range(first, after):
         k = i if i < rest else rest + names[i]
         total = given[row[k]]
@@ -323,21 +345,12 @@ def solve_parts_transposed(
 @inlined
 def _solve_part_transposed(frame, s, f, w, y, x):
     """x <- L^-T U^-T w for one part, then w <- w - B^T x; its rest in ``y``."""
-    n, part, names = indices(frame, ROW, f).size, indices(frame, PART, f), integers(frame, NAMES, f)
-    row, column = pointer(indices(frame, ROW, f), 0), pointer(indices(frame, COLUMN, f), 0)
-    before_start = pointer(indices(frame, BEFORE_START, f), 0)
-    before_at = pointer(indices(frame, BEFORE_AT, f), 0)
-    before_column = pointer(indices(frame, BEFORE_COLUMN, f), 0)
-    lower_start = pointer(indices(frame, LOWER_START, f), 0)
-    lower_column = pointer(indices(frame, LOWER_COLUMN, f), 0)
-    upper_start = pointer(indices(frame, UPPER_START, f), 0)
-    upper_column = pointer(indices(frame, UPPER_COLUMN, f), 0)
-    data, lower = pointer(numbers(frame, DATA, f), 0), pointer(f, 0)
-    rest_scale = doubles(frame, REST_SCALE, f)
+    before_start, before_at, before_column, lower_start, lower_column = _lower_tables(frame, f)
+    row, column, upper_start, upper_column, lower, upper, pivot = _upper_tables(frame, f)
+    part, names, rest_scale = _rest_tables(frame, f)
+    data = pointer(numbers(frame, DATA, f), 0)
     first, rest, after = part[s + FIRST], part[s + REST], part[s + AFTER]
     m = after - rest
-    upper = pointer(f, lower_start[n])
-    pivot = pointer(upper, upper_start[n])
     for k in range(first, rest):
         value = w[column[k]]
         for e in range(upper_start[k], upper_start[k + 1]):
