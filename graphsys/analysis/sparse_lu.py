@@ -87,6 +87,9 @@ class SparseLU:
         Rows of parts, by levels.
     place : ndarray of int, shape (N,)
         Pivot of each column.
+    fourth : ndarray of int, shape (N,)
+        In parts of long rows, the last of four pivots whose rows of U each begin with the next
+        one, and go on with its columns; -1 where this is not the first of such four.
     operation, scaled : ndarray of int32
         Places of three and of two numbers each.
     bound : ndarray, shape (nnz,)
@@ -123,6 +126,7 @@ class SparseLU:
     step: Ints
     pivots: Ints
     place: Ints
+    fourth: Ints
     operation: npt.NDArray[np.int32]
     scaled: npt.NDArray[np.int32]
     bound: npt.NDArray[np.float64]
@@ -190,8 +194,10 @@ def sparse_lu(
     k, column = _inverse(order[0])[i_in], _inverse(order[1])[j_in]
     by_row = np.argsort(k, kind="stable")
     load_to = np.empty(inside.size, np.int64)
+    _set_long(part, factors, once)
+    fourth = _fourth(part, factors)
     step, pivots, operation, to_scale = _program(
-        part, factors, _starts(k, n), column[by_row], load_to, once
+        part, factors, _starts(k, n), column[by_row], load_to
     )
     r, c = row_scale[order[0]], column_scale[order[1]]
     dense = np.zeros(n, np.bool_)
@@ -229,6 +235,7 @@ def sparse_lu(
         step=step,
         pivots=pivots,
         place=_inverse(matrix_column),
+        fourth=fourth,
         operation=operation,
         scaled=to_scale,
         bound=bound.astype(np.float64),
@@ -360,20 +367,54 @@ def _sort_by_level(part: Ints, order: Ints, level: Ints) -> None:
         order[:, places] = order[:, places[np.lexsort((level[places], of_part))]]
 
 
+def _operations(part: Ints, factors: _Rows) -> Ints:
+    """Operations f[t] -= f[l] f[u] of each part."""
+    counts = np.diff(factors.upper_start)
+    done = np.concatenate([[0], np.cumsum(counts[factors.lower])])[factors.lower_start]
+    found: Ints = np.diff(done[part[:, [FIRST, AFTER]]], axis=1)[:, 0]
+    return found
+
+
+def _set_long(part: Ints, factors: _Rows, once: bool) -> None:
+    """Choose the parts whose rows of U are subtracted in loops over them."""
+    entries = np.diff(factors.lower_start[part[:, [FIRST, AFTER]]], axis=1)[:, 0]
+    part[:, LONG] = once | (_operations(part, factors) > LONG_ROWS * entries)
+
+
+def _fourth(part: Ints, factors: _Rows) -> Ints:
+    """`SparseLU.fourth`; rows of U of long parts are put in the order of pivots."""
+    n, start, upper = factors.level.size, factors.upper_start, factors.upper
+    following = np.full(n + 1, -1)  # and none of none
+    rows = _ranges(part[part[:, LONG] != 0][:, [FIRST, REST]])
+    at = _ranges(np.stack([start[rows], start[rows + 1]], axis=1))
+    keys = np.repeat(rows, start[rows + 1] - start[rows]) * n + upper[at]
+    keys.sort()
+    upper[at] = keys % n
+    length = np.diff(start)
+    rows = rows[length[rows] > 1]
+    second = upper[start[rows]]  # the first column of a row of U is the next pivot, if one follows
+    alike = length[second] == length[rows] - 1
+    rows, second = rows[alike], second[alike]
+    own = upper[_ranges(np.stack([start[rows] + 1, start[rows + 1]], axis=1))]
+    other = upper[_ranges(np.stack([start[second], start[second + 1]], axis=1))]
+    ends = np.cumsum(length[second])
+    different = np.concatenate([[0], np.cumsum(own != other)])
+    same = different[ends] == different[ends - length[second]]
+    following[rows[same]] = second[same]
+    found: Ints = following[following[following]][:n]
+    return found
+
+
 def _program(
     part: Ints,
     factors: _Rows,
     load_start: Ints,
     load_column: Ints,
     load_to: Ints,
-    once: bool,
 ) -> tuple[Ints, Ints, Any, Any]:
     """Steps, pivots, operations and scaled entries, level by level; fills ``load_to``."""
     counts, level = np.diff(factors.upper_start), factors.level
-    done = np.concatenate([[0], np.cumsum(counts[factors.lower])])[factors.lower_start]
-    ends = part[:, [FIRST, AFTER]]
-    operations, entries = (np.diff(x[ends], axis=1)[:, 0] for x in (done, factors.lower_start))
-    part[:, LONG] = once | (operations > LONG_ROWS * entries)
+    operations = _operations(part, factors)
     total = int(operations[part[:, LONG] == 0].sum())
     operation, moment = np.empty((total, 3), np.int32), np.empty(total, np.int64)
     write_operations(

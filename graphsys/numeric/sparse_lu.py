@@ -67,7 +67,8 @@ class _Program:
             *self.index, tables.row, tables.column, tables.part, tables.before_start,
             tables.before_at, tables.before_column, tables.lower_start, tables.lower_column,
             tables.upper_start, tables.upper_column, tables.single, tables.single_at,
-            tables.load_at, tables.load_to, tables.step, tables.pivots, tables.place, self.names,
+            tables.load_at, tables.load_to, tables.step, tables.pivots, tables.place,
+            tables.fourth, self.names,
             tables.bound, tables.floor, tables.limit, tables.rest_scale, self.data, self.factors,
             self.row,
         )  # fmt: skip

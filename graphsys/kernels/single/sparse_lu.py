@@ -16,8 +16,8 @@ from graphsys.kernels.single.dense_lu import factorize_dense
 (
     START, INDEX, ROW, COLUMN, PART, BEFORE_START, BEFORE_AT, BEFORE_COLUMN, LOWER_START,
     LOWER_COLUMN, UPPER_START, UPPER_COLUMN, SINGLE, SINGLE_AT, LOAD_AT, LOAD_TO, STEP, PIVOTS,
-    PLACE, NAMES, BOUND, FLOOR, LIMIT, REST_SCALE, DATA, FACTORS, WORK,
-) = range(27)  # fmt: skip
+    PLACE, FOURTH, NAMES, BOUND, FLOOR, LIMIT, REST_SCALE, DATA, FACTORS, WORK,
+) = range(28)  # fmt: skip
 #: Fields of a step: first operation, first pivot to invert, first entry of U to scale by one.
 STEP_FIELDS = 3
 #: Steps of refinement at most: each gains the digits that growth leaves, 6 or more.
@@ -122,11 +122,15 @@ def _factorize(frame, operation, scaled, data, f):
 
 @inlined
 def _factorize_rows(frame, s, f, floor):
-    """Rows of L and U of a part one after another, each in ``w``: not 0 where a pivot is weak."""
+    """Rows of L and U of a part one after another, each in ``w``: not 0 where a pivot is weak.
+
+    Four rows of U that have the columns of the last, and their pivots', are subtracted together.
+    """
     part = indices(frame, PART, f)
     _, _, _, lower_start, lower_column = _lower_tables(frame, f)
     _, column, upper_start, upper_column, lower, upper, pivot = _upper_tables(frame, f)
     place, w = pointer(indices(frame, PLACE, f), 0), pointer(numbers(frame, WORK, f), 0)
+    fourth = pointer(indices(frame, FOURTH, f), 0)
     dense = pointer(f, part[s + DENSE_AT])
     rest, m, wrong = part[s + REST], part[s + AFTER] - part[s + REST], 0
     for k in range(part[s + FIRST], part[s + AFTER]):
@@ -140,11 +144,32 @@ def _factorize_rows(frame, s, f, floor):
         else:
             for j in range(m):
                 w[column[rest + j]] = dense[j * m + k - rest]
-        for e in range(begin, end):
-            factor, j = w[lower_column[e]], place[lower_column[e]]
+        e = begin
+        while e < end:
+            j = place[lower_column[e]]
+            at, after, factor = upper_start[j], upper_start[j + 1], w[lower_column[e]]
             lower[e] = factor
-            for u in range(upper_start[j], upper_start[j + 1]):
-                w[upper_column[u]] -= factor * upper[u]
+            if e + 3 < end and place[lower_column[e + 3]] == fourth[j]:
+                second = w[lower_column[e + 1]] - factor * upper[at]
+                at_2 = upper_start[place[lower_column[e + 1]]]
+                third = w[lower_column[e + 2]] - factor * upper[at + 1] - second * upper[at_2]
+                at_3 = upper_start[place[lower_column[e + 2]]]
+                last = w[lower_column[e + 3]] - factor * upper[at + 2] - second * upper[at_2 + 1]
+                last -= third * upper[at_3]
+                at_4 = upper_start[fourth[j]]
+                lower[e + 1], lower[e + 2], lower[e + 3] = second, third, last
+                for t in range(after - at - 3):
+                    w[upper_column[at_4 + t]] -= (
+                        factor * upper[at + 3 + t]
+                        + second * upper[at_2 + 2 + t]
+                        + third * upper[at_3 + 1 + t]
+                        + last * upper[at_4 + t]
+                    )
+                e += 4
+            else:
+                for u in range(at, after):
+                    w[upper_column[u]] -= factor * upper[u]
+                e += 1
         if k < rest:
             size, inverse = abs(w[column[k]]), 1.0 / w[column[k]]
             wrong |= not size > floor[k]
