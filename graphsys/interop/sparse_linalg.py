@@ -16,7 +16,7 @@ from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
-from graphsys.matrix.from_scipy import canonical
+from graphsys.matrix.from_scipy import canonical, entries_at
 from graphsys.numeric.sparse_lu import SparseLUFactor
 from graphsys.system import System
 
@@ -28,10 +28,16 @@ Array = NDArray[Any]
 ORDERINGS = (None, "COLAMD", "MMD_AT_PLUS_A", "MMD_ATA", "NATURAL")
 
 #: Operations per entry of the matrix up to which sparse LU factors are made. Matrices with more
-#: fill-in, such as grids, take less time with the dense panels of `Factor`.
-SPARSE = 32
-#: The same where the alternative delays pivots, which takes 4 to 8 times as long.
+#: fill-in, such as grids, take less time with the dense panels of `Factor`: grids from 25 x 25 on.
+SPARSE = 24
+#: The same where the alternative takes 3 to 8 times as long: it delays pivots, or the pattern is
+#: not nearly symmetric, which `Factor` makes it.
 SPARSE_BEFORE_DELAYS = 1024
+#: Operations that a pattern without symmetry may take besides: to find that they do not suffice
+#: takes 1 to 2 s.
+SPARSE_AT_MOST = 20_000_000
+#: Part of the entries across the diagonal of others from which a pattern is nearly symmetric.
+SYMMETRIC = 0.85
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
 #: matrices are meshes, and to find that they fill in takes as long as their analysis.
 MESH = 20_000
@@ -103,12 +109,17 @@ class FactorizedMatrix:
         self._rows = rows.copy()
         self._system: System | None = None
         self._factor: Factor | None = None
-        self._columns: tuple[Array, Array, Array] | None = None  # of `_from_columns`
+        self._columns: tuple[Array, Array, Array] | None = None  # of `_by_rows`
+        self._at: Array | None = None  # places of entries in the values of the system
         self._stale = False  # if system and factor are of an earlier matrix
         form = None if self._natural or not rows.nnz else block_triangular_form(rows)
         self._lu = None
         if form is not None and not _is_mesh(rows, form):
-            self._lu = SparseLUFactor.of(self._rows, form, SPARSE * rows.nnz, once)
+            least = SPARSE * rows.nnz
+            self._lu = SparseLUFactor.of(self._rows, form, least, once)
+            if self._lu is None and not _is_nearly_symmetric(rows):
+                most = max(least, min(SPARSE_BEFORE_DELAYS * rows.nnz, SPARSE_AT_MOST))
+                self._lu = SparseLUFactor.of(self._rows, form, most, once)
         self._uses_lu = self._lu is not None
         if not self._uses_lu:
             self._factor = self.factor  # now, to refuse what is singular
@@ -198,7 +209,7 @@ class FactorizedMatrix:
             If the matrix is singular.
         """
         if self._lu is None:
-            self.system.set_from_scipy(A)
+            self._load(A)
             try:
                 self.factor.refactorize(self.system.values)
             except SingularPivotError as failure:
@@ -208,8 +219,8 @@ class FactorizedMatrix:
         if form == "csr" and A.shape == self.shape:
             values = A.data
             status = self._lu.refactorize(A.indptr, A.indices, values)
-        elif form == "csc" and (of_columns := self._from_columns(A)) is not None:
-            values = of_columns
+        elif form == "csc" and (by_rows := self._by_rows(A)) is not None:
+            values = by_rows
             status = self._lu.refactorize(self._rows.indptr, self._rows.indices, values)
         if status == OTHER_PATTERN:
             values = self._entries(A)
@@ -219,19 +230,36 @@ class FactorizedMatrix:
             self._rows.data = values.copy()
             self._factor = self.factor  # now, to refuse what is singular
 
-    def _from_columns(self, A: Any) -> Array | None:
-        """Entries by rows of a CSC matrix with the pattern of the first; None for others."""
-        if self._columns is None:
-            rows = self._rows
-            places = csr_array((np.arange(rows.nnz), rows.indices, rows.indptr), rows.shape).tocsc()
-            at = np.empty(rows.nnz, np.int64)
-            at[places.data] = np.arange(rows.nnz)
-            self._columns = places.indptr, places.indices, at
-        start, index, at = self._columns
-        if np.array_equal(A.indptr, start) and np.array_equal(A.indices, index):
-            found: Array = A.data[at]
-            return found
-        return None
+    def _load(self, A: Any) -> None:
+        """Set the system to another matrix; quick for CSR and CSC with the pattern of the first."""
+        system, entries = self.system, self._by_rows(A)
+        if entries is None or entries.dtype != self.dtype or not np.isfinite(entries).all():
+            system.set_from_scipy(A)
+            return
+        if self._at is None:
+            self._at = entries_at(system.graph, self._rows).at
+        system.values[:] = 0
+        system.values[self._at] = entries
+
+    def _by_rows(self, A: Any) -> Array | None:
+        """Entries by rows of a CSR or CSC matrix with the pattern of the first; None for others."""
+        form, rows = getattr(A, "format", ""), self._rows
+        if form not in ("csr", "csc") or A.shape != self.shape:
+            return None
+        if form == "csr":
+            start, index, at = rows.indptr, rows.indices, None
+        else:
+            if self._columns is None:
+                numbers = csr_array((np.arange(rows.nnz), rows.indices, rows.indptr), rows.shape)
+                places = numbers.tocsc()
+                order = np.empty(rows.nnz, np.int64)
+                order[places.data] = np.arange(rows.nnz)
+                self._columns = places.indptr, places.indices, order
+            start, index, at = self._columns
+        if not np.array_equal(A.indptr, start) or not np.array_equal(A.indices, index):
+            return None
+        found: Array = A.data if at is None else A.data[at]
+        return found
 
     def __copy__(self) -> FactorizedMatrix:
         return copy.deepcopy(self)  # factors of its own: `refactorize` works in place
@@ -290,6 +318,12 @@ def _is_mesh(rows: Any, form: BlockTriangularForm) -> bool:
     return np.array_equal(rows.indptr, columns.indptr) and np.array_equal(
         rows.indices, columns.indices
     )
+
+
+def _is_nearly_symmetric(rows: Any) -> bool:
+    """True if most entries have one across the diagonal."""
+    pattern = csr_array((np.ones(rows.nnz, np.int8), rows.indices, rows.indptr), rows.shape)
+    return bool(pattern.multiply(pattern.T.tocsr()).nnz >= SYMMETRIC * rows.nnz)
 
 
 def splu(

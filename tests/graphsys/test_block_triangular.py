@@ -12,6 +12,7 @@ from scipy.sparse import block_diag, coo_array, csr_array, diags_array, eye_arra
 
 import graphsys as gs
 from graphsys.analysis.block_triangular import block_triangular_form
+from graphsys.interop.sparse_linalg import SPARSE
 from graphsys.kernels.program.sparse_lu import AFTER, LONG, PART_FIELDS, REST
 from graphsys.kernels.single.dense_lu import factorize_dense
 from graphsys.numeric.sparse_lu import SparseLUFactor
@@ -285,6 +286,41 @@ def test_entries_of_many_magnitudes_have_small_errors_in_every_row():
         for trans, M in (("N", A), ("T", A.T)):
             x = factors.solve(b, trans)
             assert (np.abs(M @ x - b) <= 1.5e-14 * (np.abs(M) @ np.abs(x) + np.abs(b))).all()
+
+
+def test_much_fill_in_of_patterns_without_symmetry_stays():
+    rng = np.random.default_rng(0)
+    n = 700  # some 40 operations per entry
+    A = csr_array(random_array((n, n), density=4 / n, rng=rng) + 4.0 * eye_array(n))
+    factors = gs.splu(A)
+    assert factors._lu is not None
+    assert SparseLUFactor.of(A, block_triangular_form(A), SPARSE * A.nnz) is None
+    assert np.abs(A @ factors.solve(np.ones(n)) - 1.0).max() <= 1e-12
+    symmetric = csr_array(A + A.T)
+    assert gs.splu(symmetric)._lu is None
+    symmetric.data[:100] = 0.0  # and nearly so
+    symmetric.eliminate_zeros()
+    symmetric = csr_array(symmetric + 8.0 * eye_array(n))
+    assert gs.splu(symmetric)._lu is None
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc"])
+def test_factors_of_meshes_take_matrices_of_the_pattern_as_they_are(kind, monkeypatch):
+    grid = csr_array(nx.laplacian_matrix(nx.grid_2d_graph(30, 30)) + eye_array(900))
+    factors, b = gs.splu(grid), np.ones(900)
+    assert factors._lu is None
+    with monkeypatch.context() as patch:
+        patch.setattr(gs.System, "set_from_scipy", None)
+        for scale in (2.0, 3.0):
+            A = (scale * grid).asformat(kind)
+            factors.refactorize(A)
+            assert np.abs(A @ factors.solve(b) - b).max() <= 1e-13
+    A.data[5] = np.nan
+    with pytest.raises(ValueError, match="A.* is nan"):
+        factors.refactorize(A)
+    assert np.abs(3.0 * grid @ factors.solve(b) - b).max() <= 1e-13
+    factors.refactorize(4 * eye_array(900, dtype=int, format=kind))
+    assert np.abs(factors.solve(b) - 0.25).max() <= 1e-15
 
 
 def test_much_fill_in_is_for_dense_panels():
