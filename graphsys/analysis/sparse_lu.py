@@ -29,7 +29,7 @@ from graphsys.kernels.program.sparse_lu import (
     write_operations,
     write_tables,
 )
-from graphsys.matrix.equilibration import exponents, matched, scaled
+from graphsys.matrix.equilibration import balanced, exponents, matched, scaled
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -44,11 +44,14 @@ CANCELLED = 64.0
 GROWS = 1024.0
 #: Largest entries of L and U, rows and columns scaled, that are not doubtful: growth of L as in
 #: `kernels.blocks.growth`, and of U what `THRESHOLD` allows at first, and rounding of scales. The
-#: last is of U in dense rests: 115 is common in random matrices, with residuals of 2e-14.
-LARGEST = 64.0, 16.0, 256.0
+#: last is of U in dense rests: 400 is common in random matrices, with residuals of 1e-13.
+LARGEST = 64.0, 16.0, 512.0
 #: Exponent of the smallest entry, rows and columns scaled, below which errors of small unknowns may
 #: be invisible in the rows that are used to judge factors.
 WILD = 20
+#: The same for scales relative to geometric means of rows and columns: a place without an entry may
+#: be scaled by as much, so that growth there counts for less than it is.
+APART = 14.0
 #: Numbers of the factors at most: 16 GB, and places in operations have 32 bits.
 MOST_NUMBERS = 2**31
 #: Numbers of room for rows and columns in elimination, per entry. Where they are too few, it starts
@@ -171,12 +174,14 @@ def sparse_lu(
     scales = _scales(n, i_in, j_in, entries)
     if scales is None:
         return None
-    row_scale, column_scale = scales
+    row_scale, column_scale, apart = scales
     info = np.finfo(data.dtype)
     if _range(row_scale[i_in], column_scale[j_in]) > -info.minexp - 2 * info.nmant:
         return None  # entries of L and U, and inverses of pivots, may leave the range of numbers
     exponent = row_scale[i_in] + column_scale[j_in]
-    wild = bool((exponents(entries[entries != 0]) + exponent[entries != 0] < -WILD).any())
+    wild = apart > APART or bool(
+        (exponents(entries[entries != 0]) + exponent[entries != 0] < -WILD).any()
+    )
     lines = _Lines(n, i_in, j_in, scaled(entries, exponent))
     order = lines.eliminate(part, most)
     if order is None:
@@ -256,21 +261,25 @@ def _parts(block: Ints) -> Ints:
     return part
 
 
-def _scales(n: int, i: Ints, j: Ints, entries: Array) -> tuple[Ints, Ints] | None:
+def _scales(n: int, i: Ints, j: Ints, entries: Array) -> tuple[Ints, Ints, float] | None:
     """Powers of two for rows and columns, after which entries are at most 1 and pivots can be 1.
 
-    None if the entries that are not zero have no perfect matching: the matrix is singular.
+    The third number says how far they are apart from geometric means. None if the entries that
+    are not zero have no perfect matching: the matrix is singular.
     """
-    row_scale, column_scale = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    row_scale, column_scale, apart = np.zeros(n, np.int64), np.zeros(n, np.int64), 0.0
     places = np.unique(i)  # of parts: rows and columns have the same
     if places.size:
         size, number = exponents(entries), np.zeros(n, np.int64)
         some, number[places] = size > -np.inf, np.arange(places.size)
-        found = matched(number[i[some]], number[j[some]], size[some], places.size)
+        some_entries = number[i[some]], number[j[some]], size[some]
+        found = matched(*some_entries, places.size)
         if found is None:
             return None
+        means = balanced(*some_entries, places.size)
+        apart = max(float(np.ptp(x - y)) for x, y in zip(found, means))
         row_scale[places], column_scale[places] = np.rint(found[0]), np.rint(found[1])
-    return row_scale, column_scale
+    return row_scale, column_scale, apart
 
 
 def _range(r: Ints, c: Ints) -> int:

@@ -88,7 +88,9 @@ class Scaling:
         means of rows and columns come first, so that those near the least squares are taken.
         """
         entries = _Entries.of(graph, values, symmetric, last)
-        yield entries.swept(*entries.balanced_and_matched())
+        some, n, zero = entries.some, graph.rows, np.zeros(graph.rows)
+        found = matched(*some, n, symmetric, balanced(*some, n, symmetric))
+        yield entries.swept(*(found or (zero, zero)))
         yield entries.swept(*_least_squares(*entries.some, graph.rows, symmetric))
 
     @classmethod
@@ -203,15 +205,6 @@ class _Entries:
             some &= inside[rows] & inside[columns]
         return cls(symmetric, (rows, columns), (rows[some], columns[some], size[some]), graph.rows)
 
-    def balanced_and_matched(self) -> tuple[Array, Array]:
-        """Scales of the largest product, near geometric means; zero where there is none."""
-        r, c = np.empty((2, self.rows))
-        c = r if self.symmetric else c
-        balance(*self.some, self.symmetric, SWEEPS, r, c, *np.empty((3, self.rows)))
-        found = matched(*self.some, self.rows, self.symmetric, (r, c))
-        zero = np.zeros(self.rows)
-        return found or (zero, zero)
-
     def swept(self, r: Array, c: Array) -> Scaling:
         """Scaling by Ruiz's sweeps from r and c, or from their mean."""
         if self.symmetric:
@@ -222,6 +215,14 @@ class _Entries:
         row = np.rint(r).astype(np.int64)
         column = row if self.symmetric else np.rint(c).astype(np.int64)
         return Scaling(row, column, row[self.place[0]] + column[self.place[1]])
+
+
+def balanced(i: Ints, j: Ints, size: Array, n: int, symmetric: bool = False) -> tuple[Array, Array]:
+    """Scales that make the geometric means of rows and columns about 1."""
+    r, c = np.empty((2, n))
+    c = r if symmetric else c
+    balance(i, j, size, symmetric, SWEEPS, r, c, *np.empty((3, n)))
+    return r, c
 
 
 def matched(

@@ -245,6 +245,22 @@ def test_solves_refine_where_factors_grew():
     assert factor.orders == 1 and factor.refines
 
 
+def test_growth_where_the_scaling_has_no_entries_is_noticed():
+    """Places without entries are scaled by up to 2^19 here: L grows to 60 there, and 2e7 in A."""
+    rng = np.random.default_rng([5620, 667])
+    n = int(rng.integers(2, 61))
+    A = np.tril(-np.ones((n, n)), -1) * rng.uniform(0.5, 1.0) + np.eye(n)
+    A[:, -1] = 1.0
+    A = np.where(rng.random((n, n)) < rng.uniform(0.2, 1.0), A, 0.0)
+    A += np.diag(np.where(np.diag(A) == 0.0, 1e-3, 0.0))
+    A = csr_array(A[rng.permutation(n)])
+    b = A @ rng.normal(size=n)
+    factors = gs.splu(A)
+    assert np.abs(factors._lu._program.factors).max() > 1e6 and factors._lu.refines
+    x = factors.solve(b)
+    assert (np.abs(A @ x - b) <= 1.5e-14 * (abs(A) @ np.abs(x) + np.abs(b))).all()
+
+
 def test_growth_in_dense_rests_is_noticed():
     """Partial pivoting doubles the last column of such matrices in every step (Wilkinson)."""
     for seed in range(40):
