@@ -570,13 +570,19 @@ class CholeskyFactor:
             negative = self.factor.inertia()[1]
         except SingularPivotError as failure:
             return _singular(self.system, failure)
-        n = self.system.shape[0]
-        return NotPositiveDefiniteError(
-            f"the matrix is not positive definite: {negative or 'some'} of its {n} eigenvalues are "
-            f"not positive, one of them at row {row}; for symmetric indefinite matrices use "
-            "gs.System.from_scipy(A, symmetric=True).factorize()",
-            row,
-        )
+        n, other = self.system.shape[0], "gs.System.from_scipy(A, symmetric=True).factorize()"
+        if negative == 0:
+            text = (
+                f"the matrix is positive definite, but so close to singular at row {row} that "
+                f"rounding errors take its Cholesky factor: add to its diagonal with beta, or "
+                f"solve with {other}"
+            )
+        else:
+            text = (
+                f"the matrix is not positive definite: {negative} of its {n} eigenvalues are not "
+                f"positive, one of them at row {row}; for symmetric indefinite matrices use {other}"
+            )
+        return NotPositiveDefiniteError(text, row)
 
     def _sparse(self, A: Any, form: str = "csc") -> Any:
         """A as a sparse matrix or array, as the user's is."""
@@ -660,7 +666,8 @@ def cholesky(
     Raises
     ------
     NotPositiveDefiniteError
-        If A + beta I is not positive definite to working precision.
+        If A + beta I is not positive definite to working precision, or rounding errors take its
+        Cholesky factor: some matrices with condition numbers above 1e10 have rows so alike.
     ValueError
         If A is not square, symmetric and finite, or the ordering is unknown.
     TypeError

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
+from graphsys.interop import cholesky as cholesky_module
+from graphsys.interop.cholesky_root import IndefiniteError
 
 EPS = np.finfo(float).eps
 
@@ -406,6 +408,15 @@ def test_indefinite_matrices_are_refused_with_a_row():
     with pytest.raises(gs.NotPositiveDefiniteError):
         factor.cholesky(-1.0 * grid(5))
     assert issubclass(gs.NotPositiveDefiniteError, np.linalg.LinAlgError)
+
+
+def test_a_definite_matrix_whose_factor_is_lost_is_not_called_indefinite(monkeypatch):
+    def lost(*_):
+        raise IndefiniteError(3)
+
+    monkeypatch.setattr(cholesky_module, "Root", lost)
+    with pytest.raises(gs.NotPositiveDefiniteError, match="is positive definite, but .* row 3"):
+        gs.cholesky(grid(3))
 
 
 def test_a_matrix_that_follows_and_is_singular_is_named_and_the_factor_mended():
