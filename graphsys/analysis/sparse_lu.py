@@ -200,7 +200,7 @@ def sparse_lu(
     by_row = np.argsort(k, kind="stable")
     load_to = np.empty(inside.size, np.int64)
     _set_long(part, factors, once)
-    fourth = _fourth(part, factors)
+    fourth = np.full(n, -1) if once else _fourth(part, factors)
     step, pivots, operation, to_scale = _program(
         part, factors, _starts(k, n), column[by_row], load_to
     )
@@ -394,6 +394,8 @@ def _fourth(part: Ints, factors: _Rows) -> Ints:
     """`SparseLU.fourth`; rows of U of long parts are put in the order of pivots."""
     n, start, upper = factors.level.size, factors.upper_start, factors.upper
     following = np.full(n + 1, -1)  # and none of none
+    if not part[:, LONG].any():
+        return following[:n]
     rows = _ranges(part[part[:, LONG] != 0][:, [FIRST, REST]])
     at = _ranges(np.stack([start[rows], start[rows + 1]], axis=1))
     keys = np.repeat(rows, start[rows + 1] - start[rows]) * n + upper[at]

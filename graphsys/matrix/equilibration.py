@@ -242,16 +242,17 @@ def matched(
     """
     if near is not None:
         size = size + near[0][i] + near[1][j]
-    entries = sp.csr_array((size, (i, j)), shape=(n, n))
-    duals = _matched_rows(
-        entries.indptr.astype(np.int64), entries.indices.astype(np.int64), entries.data
-    )
+    order = np.argsort(i * n + j)
+    start, j, size = np.zeros(n + 1, np.int64), j[order], size[order]
+    np.cumsum(np.bincount(i, minlength=n), out=start[1:])
+    duals = _matched_rows(start, j, size)
     if duals is not None and near is not None:
         duals = duals[0] + near[0], duals[1] + near[1]
     if symmetric or duals is None:
         return duals
     from scipy.sparse.csgraph import connected_components  # takes 0.1 s once
 
+    entries = sp.csr_array((size, j, start), shape=(n, n))
     _, component = connected_components(entries, directed=False)
     moved = np.bincount(component, 0.5 * (duals[0] - duals[1])) / np.bincount(component)
     return duals[0] - moved[component], duals[1] + moved[component]

@@ -2,6 +2,9 @@
 
 from graphsys.kernels.base.jit import kernel
 
+#: Logarithm to base 2 of changes of scales, in two steps, that end `balance`.
+SMALL_STEP = 0.125
+
 
 @kernel
 def sweep(
@@ -74,6 +77,7 @@ def balance(
     for e in range(row.size):
         of_rows[row[e]] += 1.0
         of_columns[column[e]] += 1.0
+    before = 1.0
     for half in range(2 * sweeps):
         for i in range(r.size):
             sums[i] = 0.0
@@ -83,10 +87,18 @@ def balance(
                 sums[column[e]] += left
             if symmetric or half % 2 == 1:
                 sums[row[e]] += left
+        change = 0.0
         for i in range(r.size):
             if symmetric:
-                r[i] -= 0.5 * sums[i] / max(of_rows[i] + of_columns[i], 1.0)
+                step = 0.5 * sums[i] / max(of_rows[i] + of_columns[i], 1.0)
+                r[i] -= step
             elif half % 2 == 0:
-                c[i] -= sums[i] / max(of_columns[i], 1.0)
+                step = sums[i] / max(of_columns[i], 1.0)
+                c[i] -= step
             else:
-                r[i] -= sums[i] / max(of_rows[i], 1.0)
+                step = sums[i] / max(of_rows[i], 1.0)
+                r[i] -= step
+            change = max(change, abs(step))
+        if max(change, before) <= SMALL_STEP:
+            return
+        before = change
