@@ -78,6 +78,9 @@ class Batch(Sealed):
         refine: bool | None = None,
         threads: int = 1,
     ) -> None:
+        kind: type = type(symbolic)
+        if not issubclass(kind, Symbolic):
+            raise TypeError(f"symbolic is a {kind.__name__}: give what system.analyze() returns")
         self.symbolic, self.threads, self._refine = symbolic, as_threads(threads), refine
         self.count = 0
         self.failures: dict[int, Exception] = {}

@@ -620,11 +620,14 @@ class System(Sealed):
 
     def _analyzed(self, symbolic: Symbolic | None) -> Symbolic:
         """The one that is given, that of the last `analyze`, or a new one."""
-        from graphsys.symbolic import analyze
+        from graphsys.symbolic import Symbolic, analyze
 
         symbolic = self._symbolic if symbolic is None else symbolic
         if symbolic is None:
             return analyze(self.graph, values=self._values, symmetric=self.symmetric)
+        kind: type = type(symbolic)
+        if not issubclass(kind, Symbolic):
+            raise TypeError(f"symbolic is a {kind.__name__}: give what analyze() returns")
         if not symbolic.graph.lies_like(self.graph) or symbolic.symmetric != self.symmetric:
             raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
         return symbolic

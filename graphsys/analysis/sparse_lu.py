@@ -29,7 +29,7 @@ from graphsys.kernels.program.sparse_lu import (
     write_operations,
     write_tables,
 )
-from graphsys.matrix.equilibration import exponents, matched, scaled
+from graphsys.matrix.equilibration import balanced, exponents, matched, scaled
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -43,13 +43,20 @@ CANCELLED = 64.0
 #: Largest entry of a row relative to that of the first values, so that its pivot can be judged.
 GROWS = 1024.0
 #: Largest entries of L and U, rows and columns scaled, that are not doubtful: growth of L as in
-#: `kernels.blocks.growth`, and of U what `THRESHOLD` allows at first, and rounding of scales.
-LARGEST = 64.0, 16.0
+#: `kernels.blocks.growth`, and of U what `THRESHOLD` allows at first, and rounding of scales. The
+#: last is of U in dense rests: 400 is common in random matrices, with residuals of 1e-13.
+LARGEST = 64.0, 16.0, 512.0
 #: Exponent of the smallest entry, rows and columns scaled, below which errors of small unknowns may
 #: be invisible in the rows that are used to judge factors.
 WILD = 20
+#: The same for scales relative to geometric means of rows and columns: a place without an entry may
+#: be scaled by as much, so that growth there counts for less than it is.
+APART = 14.0
 #: Numbers of the factors at most: 16 GB, and places in operations have 32 bits.
 MOST_NUMBERS = 2**31
+#: Numbers of room for rows and columns in elimination, per entry. Where they are too few, it starts
+#: again with twice as many. Room that is not used takes no memory.
+ROOM_AT_FIRST = 16
 #: Mean length of rows of U from which loops over them take less time than a list of operations:
 #: 0.7 against 1.1 ns each.
 LONG_ROWS = 16
@@ -83,6 +90,9 @@ class SparseLU:
         Rows of parts, by levels.
     place : ndarray of int, shape (N,)
         Pivot of each column.
+    fourth : ndarray of int, shape (N,)
+        In parts of long rows, the last of four pivots whose rows of U each begin with the next
+        one, and go on with its columns; -1 where this is not the first of such four.
     operation, scaled : ndarray of int32
         Places of three and of two numbers each.
     bound : ndarray, shape (nnz,)
@@ -90,7 +100,8 @@ class SparseLU:
     floor : ndarray, shape (N,)
         Magnitudes of pivots that may be cancellation.
     limit : ndarray
-        Largest magnitudes of the entries of L and U that are not doubtful.
+        Largest magnitudes of the entries of L and U that are not doubtful, and of the columns of
+        U in dense rests.
     rest_scale : ndarray, shape (N,)
         Powers of two that scale the rows of dense rests.
     wild : bool
@@ -118,6 +129,7 @@ class SparseLU:
     step: Ints
     pivots: Ints
     place: Ints
+    fourth: Ints
     operation: npt.NDArray[np.int32]
     scaled: npt.NDArray[np.int32]
     bound: npt.NDArray[np.float64]
@@ -129,7 +141,9 @@ class SparseLU:
     widest: int
 
 
-def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> SparseLU | None:
+def sparse_lu(
+    rows: Any, form: BlockTriangularForm, data: Array, most: int, once: bool = False
+) -> SparseLU | None:
     """Choose pivots of a matrix, and write the tables.
 
     Parameters
@@ -141,6 +155,8 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
         Values by which pivots are chosen.
     most : int
         Operations that the factorization may take.
+    once : bool, optional
+        Whether there is one factorization, which does not repay a list of operations.
 
     Returns
     -------
@@ -158,9 +174,14 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
     scales = _scales(n, i_in, j_in, entries)
     if scales is None:
         return None
-    row_scale, column_scale = scales
+    row_scale, column_scale, apart = scales
+    info = np.finfo(data.dtype)
+    if _range(row_scale[i_in], column_scale[j_in]) > -info.minexp - 2 * info.nmant:
+        return None  # entries of L and U, and inverses of pivots, may leave the range of numbers
     exponent = row_scale[i_in] + column_scale[j_in]
-    wild = bool((exponents(entries[entries != 0]) + exponent[entries != 0] < -WILD).any())
+    wild = apart > APART or bool(
+        (exponents(entries[entries != 0]) + exponent[entries != 0] < -WILD).any()
+    )
     lines = _Lines(n, i_in, j_in, scaled(entries, exponent))
     order = lines.eliminate(part, most)
     if order is None:
@@ -178,13 +199,14 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
     k, column = _inverse(order[0])[i_in], _inverse(order[1])[j_in]
     by_row = np.argsort(k, kind="stable")
     load_to = np.empty(inside.size, np.int64)
+    _set_long(part, factors, once)
+    fourth = np.full(n, -1) if once else _fourth(part, factors)
     step, pivots, operation, to_scale = _program(
         part, factors, _starts(k, n), column[by_row], load_to
     )
     r, c = row_scale[order[0]], column_scale[order[1]]
     dense = np.zeros(n, np.bool_)
     dense[_ranges(part[:, [REST, AFTER]])] = True
-    info = np.finfo(data.dtype)
     bound = np.full(rows.nnz, info.max)
     in_row = np.repeat(np.arange(n), np.diff(upper_start))
     of_lower = np.repeat(np.arange(n), np.diff(lower_start))
@@ -193,6 +215,7 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
         floor = CANCELLED * GROWS * info.eps * np.exp2(-1.0 * np.where(dense, 0, r) - c)
         lower_limit = LARGEST[0] * np.exp2(-1.0 * r[of_lower] - c[factors.lower])
         upper_limit = LARGEST[1] * np.exp2(1.0 * c[in_row] - c[upper])
+        rest_limit = LARGEST[2] * np.exp2(-1.0 * c)
     bound[inside] = np.minimum(largest, info.max)
     single = np.flatnonzero(is_inside & ~in_part)
     outside = np.flatnonzero(~is_inside & in_part)
@@ -217,11 +240,12 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
         step=step,
         pivots=pivots,
         place=_inverse(matrix_column),
+        fourth=fourth,
         operation=operation,
         scaled=to_scale,
         bound=bound.astype(np.float64),
         floor=floor,
-        limit=np.concatenate([lower_limit, upper_limit]),
+        limit=np.concatenate([lower_limit, upper_limit, rest_limit]),
         rest_scale=np.exp2(1.0 * r),
         wild=wild,
         size=factors_end + int((widths**2).sum()),
@@ -237,21 +261,31 @@ def _parts(block: Ints) -> Ints:
     return part
 
 
-def _scales(n: int, i: Ints, j: Ints, entries: Array) -> tuple[Ints, Ints] | None:
+def _scales(n: int, i: Ints, j: Ints, entries: Array) -> tuple[Ints, Ints, float] | None:
     """Powers of two for rows and columns, after which entries are at most 1 and pivots can be 1.
 
-    None if the entries that are not zero have no perfect matching: the matrix is singular.
+    The third number says how far they are apart from geometric means. None if the entries that
+    are not zero have no perfect matching: the matrix is singular.
     """
-    row_scale, column_scale = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    row_scale, column_scale, apart = np.zeros(n, np.int64), np.zeros(n, np.int64), 0.0
     places = np.unique(i)  # of parts: rows and columns have the same
     if places.size:
         size, number = exponents(entries), np.zeros(n, np.int64)
         some, number[places] = size > -np.inf, np.arange(places.size)
-        found = matched(number[i[some]], number[j[some]], size[some], places.size)
+        some_entries = number[i[some]], number[j[some]], size[some]
+        found = matched(*some_entries, places.size)
         if found is None:
             return None
+        means = balanced(*some_entries, places.size)
+        apart = max(float(np.ptp(x - y)) for x, y in zip(found, means))
         row_scale[places], column_scale[places] = np.rint(found[0]), np.rint(found[1])
-    return row_scale, column_scale
+    return row_scale, column_scale, apart
+
+
+def _range(r: Ints, c: Ints) -> int:
+    """Largest exponent that undoing scales of rows, columns and pairs of columns can take."""
+    low, high = r.min(initial=0) + c.min(initial=0), r.max(initial=0) + c.max(initial=0)
+    return int(max(-low, high, np.ptp(c) if c.size else 0))
 
 
 class _Lines:
@@ -273,7 +307,7 @@ class _Lines:
     def eliminate(self, part: Ints, most: int) -> Ints | None:
         """Order of rows and columns, with the dense rests of parts; None if there is none."""
         n, count = self.n, self.values.size
-        room, status = 4 * count + 64, FULL
+        room, status = ROOM_AT_FIRST * count + 64, FULL
         order, head = np.empty((2, n), np.int64), np.empty((2, n + 1), np.int64)
         rest, blocks = np.empty(len(part), np.int64), part[:, [FIRST, AFTER]]
         while status == FULL:
@@ -342,15 +376,56 @@ def _sort_by_level(part: Ints, order: Ints, level: Ints) -> None:
         order[:, places] = order[:, places[np.lexsort((level[places], of_part))]]
 
 
+def _operations(part: Ints, factors: _Rows) -> Ints:
+    """Operations f[t] -= f[l] f[u] of each part."""
+    counts = np.diff(factors.upper_start)
+    done = np.concatenate([[0], np.cumsum(counts[factors.lower])])[factors.lower_start]
+    found: Ints = np.diff(done[part[:, [FIRST, AFTER]]], axis=1)[:, 0]
+    return found
+
+
+def _set_long(part: Ints, factors: _Rows, once: bool) -> None:
+    """Choose the parts whose rows of U are subtracted in loops over them."""
+    entries = np.diff(factors.lower_start[part[:, [FIRST, AFTER]]], axis=1)[:, 0]
+    part[:, LONG] = once | (_operations(part, factors) > LONG_ROWS * entries)
+
+
+def _fourth(part: Ints, factors: _Rows) -> Ints:
+    """`SparseLU.fourth`; rows of U of long parts are put in the order of pivots."""
+    n, start, upper = factors.level.size, factors.upper_start, factors.upper
+    following = np.full(n + 1, -1)  # and none of none
+    if not part[:, LONG].any():
+        return following[:n]
+    rows = _ranges(part[part[:, LONG] != 0][:, [FIRST, REST]])
+    at = _ranges(np.stack([start[rows], start[rows + 1]], axis=1))
+    keys = np.repeat(rows, start[rows + 1] - start[rows]) * n + upper[at]
+    keys.sort()
+    upper[at] = keys % n
+    length = np.diff(start)
+    rows = rows[length[rows] > 1]
+    second = upper[start[rows]]  # the first column of a row of U is the next pivot, if one follows
+    alike = length[second] == length[rows] - 1
+    rows, second = rows[alike], second[alike]
+    own = upper[_ranges(np.stack([start[rows] + 1, start[rows + 1]], axis=1))]
+    other = upper[_ranges(np.stack([start[second], start[second + 1]], axis=1))]
+    ends = np.cumsum(length[second])
+    different = np.concatenate([[0], np.cumsum(own != other)])
+    same = different[ends] == different[ends - length[second]]
+    following[rows[same]] = second[same]
+    found: Ints = following[following[following]][:n]
+    return found
+
+
 def _program(
-    part: Ints, factors: _Rows, load_start: Ints, load_column: Ints, load_to: Ints
+    part: Ints,
+    factors: _Rows,
+    load_start: Ints,
+    load_column: Ints,
+    load_to: Ints,
 ) -> tuple[Ints, Ints, Any, Any]:
     """Steps, pivots, operations and scaled entries, level by level; fills ``load_to``."""
     counts, level = np.diff(factors.upper_start), factors.level
-    done = np.concatenate([[0], np.cumsum(counts[factors.lower])])[factors.lower_start]
-    ends = part[:, [FIRST, AFTER]]
-    operations, entries = (np.diff(x[ends], axis=1)[:, 0] for x in (done, factors.lower_start))
-    part[:, LONG] = operations > LONG_ROWS * entries
+    operations = _operations(part, factors)
     total = int(operations[part[:, LONG] == 0].sum())
     operation, moment = np.empty((total, 3), np.int32), np.empty(total, np.int64)
     write_operations(
@@ -372,7 +447,7 @@ def _program(
     return (
         np.stack(steps, axis=1).ravel(),
         pivots,
-        operation[by_time].ravel(),
+        operation.take(by_time, axis=0).ravel(),
         scaled.astype(np.int32).ravel(),
     )
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import reprlib
 import textwrap
 from collections.abc import Hashable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from graphsys.analysis.cycles import spanning_forest
 from graphsys.analysis.matching import structural_rank
+from graphsys.factor import Factor
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.matrix.graph import BlockGraph
 from graphsys.symbolic import Symbolic
-
-if TYPE_CHECKING:
-    from graphsys.factor import Factor
+from graphsys.system import System
 
 __all__ = ["explain", "in_words"]
 
@@ -34,20 +33,26 @@ METHOD = {
 }
 
 
-def explain(symbolic: Symbolic | Factor) -> str:
+def explain(symbolic: Any) -> str:
     """Say in words what the analysis of a graph found, in a dozen lines at any size.
 
     Parameters
     ----------
-    symbolic : Symbolic or Factor
-        With a factor, the text reports its pivots as well, and rows that depend on others where
-        it was made with ``redundant=True``.
+    symbolic : Symbolic, Factor or System
+        A system is analyzed first. With a factor, or what `splu` and `cholesky` return, the text
+        reports its pivots as well, and rows that depend on others where it was made with
+        ``redundant=True``.
 
     Returns
     -------
     str
         Graph, cycles, loop openers, order and why, fill-in, operations, memory, supernodes, and
         the nodes that must wait for a pivot, where there are any.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
 
     Examples
     --------
@@ -65,9 +70,17 @@ def explain(symbolic: Symbolic | Factor) -> str:
     """
     dependent: dict[Hashable, int] = {}
     quality: list[tuple[str, str]] = []
-    if not isinstance(symbolic, Symbolic):
-        quality = _quality(symbolic)
-        dependent, symbolic = symbolic.redundant, symbolic.symbolic
+    if isinstance(symbolic, System):
+        symbolic = symbolic.analyze()
+    factor = getattr(symbolic, "factor", symbolic)
+    if isinstance(factor, Factor):
+        quality = _quality(factor)
+        dependent, symbolic = factor.redundant, factor.symbolic
+    elif not isinstance(symbolic, Symbolic):
+        kind = type(symbolic).__name__
+        raise TypeError(
+            f"{kind} is no System, Symbolic or Factor; gs.System.from_scipy(A) makes one"
+        )
     facts = [*_graph(symbolic), *_order(symbolic), *_cost(symbolic), *_pivots(symbolic), *quality]
     if dependent:
         rows = [f"{_some(n, 'row')} of {reprlib.repr(u)}" for u, n in dependent.items()][:FEW]

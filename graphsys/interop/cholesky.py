@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,8 +12,10 @@ from numpy.typing import NDArray
 
 from graphsys.errors import NotPositiveDefiniteError, SingularPivotError
 from graphsys.factor import Factor
-from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables
+from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, ranges
+from graphsys.interop.symmetric_entries import SymmetricEntries
 from graphsys.matrix.block import as_numbers
+from graphsys.matrix.scipy_tables import checked
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.selected_inverse import SelectedInverse
 from graphsys.system import System
@@ -35,11 +39,27 @@ ORDERINGS = {
 #: 100 000 rows take 50 MB.
 COLUMNS = 64
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _of_sparse_too(method: Method) -> Method:
+    """A method of an array b, for a sparse b with a sparse result."""
+
+    @wraps(method)
+    def either(self: CholeskyFactor, b: Any, *args: Any, **options: Any) -> Any:
+        if sp.issparse(b):
+            return self._sparse(method(self, b.toarray(), *args, **options))
+        return method(self, b, *args, **options)
+
+    return either  # type: ignore[return-value]
+
 
 class CholeskyFactor:
     """Cholesky factor of a sparse matrix, as scikit-sparse's `Factor`; made by `cholesky`.
 
-    ``L @ L.T == A[P][:, P]`` with ``P = factor.P()`` and ``L = factor.L()``.
+    ``L @ L.T == A[P][:, P]`` with ``P = factor.P()`` and ``L = factor.L()``. Sparse results are
+    matrices, of which ``*`` is the product of linear algebra, if A is one, and arrays if A is an
+    array. Sparse right-hand sides have sparse results.
 
     Parameters
     ----------
@@ -61,7 +81,9 @@ class CholeskyFactor:
             raise ValueError(
                 f"ordering_method {ordering_method!r} is unknown; use one of {list(ORDERINGS)}"
             )
-        self.system = System.from_scipy(_full(A, beta), symmetric=True)
+        full = _full(A, beta)
+        self._matrices = sp.isspmatrix(A)
+        self.system = System.from_scipy(full, symmetric=True)
         ordering: Any = ORDERINGS[ordering_method]
         if ordering == "natural":
             ordering = list(self.system.labels)
@@ -69,6 +91,7 @@ class CholeskyFactor:
         self._tables: Tables | None = None
         self._selected: SelectedInverse | None = None
         self._root: Root | None = None
+        self._entries: SymmetricEntries | None = None
         try:
             self.factor: Factor = self.system.factorize(symbolic)
         except SingularPivotError as failure:
@@ -99,7 +122,8 @@ class CholeskyFactor:
         other = CholeskyFactor.__new__(CholeskyFactor)
         other.system, other._tables = self.system.copy(), self._tables
         other._selected = other._root = None
-        other.system.set_from_scipy(_full(A, beta))
+        other._matrices, other._entries = self._matrices, self._entries
+        other._load(A, beta)
         try:
             other.factor = other.system.factorize(self.factor.symbolic)
         except SingularPivotError as failure:
@@ -123,7 +147,7 @@ class CholeskyFactor:
         NotPositiveDefiniteError
             If the matrix is not positive definite; nothing can be computed before the next call.
         """
-        self.system.set_from_scipy(_full(A, beta))
+        self._load(A, beta)
         self._refactorize(None)
 
     def cholesky_AAt_inplace(self, A: Any, beta: float = 0.0) -> None:
@@ -155,27 +179,25 @@ class CholeskyFactor:
         ValueError
             If C has another length, or C C^T an entry outside the blocks; the factor is kept.
         NotPositiveDefiniteError
-            As `cholesky_inplace`.
+            If A - C C^T is not positive definite; the factor is kept.
         """
         if not sp.issparse(C):
             C = np.asarray(C)
             C = sp.csc_array(C[:, None] if C.ndim == 1 else C)
         if C.shape[0] != self.system.shape[0]:
             raise ValueError(f"C has {C.shape[0]} rows, the matrix has {self.system.shape[0]}")
-        change = C @ C.T
-        A = self.system.to_scipy()
+        at, change, nodes = self._outer(C)
+        graph, before = self.system.graph, self.system.values.copy()
+        np.add.at(self.system.values, at, -change if subtract else change)
+        changed = [graph.labels[node] for node in nodes]
         try:
-            self.system.set_from_scipy(A - change if subtract else A + change)
-        except ValueError as error:
-            raise ValueError(
-                "C C^T has an entry outside the blocks of A: store zeros there before the first "
-                "cholesky, or call cholesky with the sum"
-            ) from error
-        rows = np.unique(sp.coo_array(C).coords[0])
-        graph = self.system.graph
-        nodes = np.unique(np.searchsorted(graph.row_start, rows, side="right") - 1)
-        self._refactorize([graph.labels[node] for node in nodes])
+            self._refactorize(changed)
+        except NotPositiveDefiniteError:
+            self.system.values[...] = before
+            self._refactorize(None)
+            raise
 
+    @_of_sparse_too
     def solve_A(self, b: Any) -> Any:
         """Solve A x = b.
 
@@ -185,7 +207,7 @@ class CholeskyFactor:
 
         Returns
         -------
-        ndarray, or scipy.sparse.csc_array for a sparse b
+        ndarray or sparse matrix, shape of b
 
         Raises
         ------
@@ -193,118 +215,124 @@ class CholeskyFactor:
             If b has another shape or is not finite.
         """
         self._ready()
-        if sp.issparse(b):
-            return sp.csc_array(self.factor.solve(b.toarray()))
         return self.factor.solve(np.asarray(b))
 
+    @_of_sparse_too
     def solve_LDLt(self, b: Any) -> Array:
         """Solve L D L^T x = b, in elimination order.
 
         Parameters
         ----------
-        b : array_like, shape (N,) or (N, k)
+        b : array_like or scipy sparse matrix, shape (N,) or (N, k)
 
         Returns
         -------
-        ndarray, shape of b
+        ndarray or sparse matrix, shape of b
         """
         return self._solve(self._solve(b, False), True)
 
+    @_of_sparse_too
     def solve_L(self, b: Any, use_LDLt_decomposition: bool = True) -> Array:
         """Solve L x = b, in elimination order: permute b by `apply_P` before.
 
         Parameters
         ----------
-        b : array_like, shape (N,) or (N, k)
+        b : array_like or scipy sparse matrix, shape (N,) or (N, k)
         use_LDLt_decomposition : bool, optional
             L is that of L D L^T, with ones on the diagonal; if False, that of L L^T.
 
         Returns
         -------
-        ndarray, shape of b
+        ndarray or sparse matrix, shape of b
         """
         x = self._solve(b, False)
         return self._times_diagonal(x) if use_LDLt_decomposition else x
 
+    @_of_sparse_too
     def solve_Lt(self, b: Any, use_LDLt_decomposition: bool = True) -> Array:
         """Solve L^T x = b, in elimination order: permute x by `apply_Pt` afterwards.
 
         Parameters
         ----------
-        b : array_like, shape (N,) or (N, k)
+        b : array_like or scipy sparse matrix, shape (N,) or (N, k)
         use_LDLt_decomposition : bool, optional
             As for `solve_L`.
 
         Returns
         -------
-        ndarray, shape of b
+        ndarray or sparse matrix, shape of b
         """
         b = self._columns(b)
         return self._solve(self._times_diagonal(b) if use_LDLt_decomposition else b, True)
 
+    @_of_sparse_too
     def solve_LD(self, b: Any) -> Array:
         """Solve L D x = b, in elimination order.
 
         Parameters
         ----------
-        b : array_like, shape (N,) or (N, k)
+        b : array_like or scipy sparse matrix, shape (N,) or (N, k)
 
         Returns
         -------
-        ndarray, shape of b
+        ndarray or sparse matrix, shape of b
         """
         return self._times_diagonal(self._solve(b, False), -1)
 
+    @_of_sparse_too
     def solve_DLt(self, b: Any) -> Array:
         """Solve D L^T x = b, in elimination order.
 
         Parameters
         ----------
-        b : array_like, shape (N,) or (N, k)
+        b : array_like or scipy sparse matrix, shape (N,) or (N, k)
 
         Returns
         -------
-        ndarray, shape of b
+        ndarray or sparse matrix, shape of b
         """
         return self._solve(self._times_diagonal(self._columns(b), -1), True)
 
+    @_of_sparse_too
     def solve_D(self, b: Any) -> Array:
         """Solve D x = b, in elimination order.
 
         Parameters
         ----------
-        b : array_like, shape (N,) or (N, k)
+        b : array_like or scipy sparse matrix, shape (N,) or (N, k)
 
         Returns
         -------
-        ndarray, shape of b
+        ndarray or sparse matrix, shape of b
         """
         return self._times_diagonal(self._columns(b), -2)
 
+    @_of_sparse_too
     def apply_P(self, b: Any) -> Array:
         """Rows of b in elimination order, P b.
 
         Parameters
         ----------
-        b : array_like, shape (N,) or (N, k)
+        b : array_like or scipy sparse matrix, shape (N,) or (N, k)
 
         Returns
         -------
-        ndarray, shape of b
+        ndarray or sparse matrix, shape of b
         """
         found: Array = self._columns(b)[self.P()]
         return found
 
+    @_of_sparse_too
     def apply_Pt(self, b: Any) -> Array:
         """Rows in the order of the matrix, P^T b.
 
         Parameters
         ----------
-        b : array_like, shape (N,) or (N, k)
+        b : array_like or scipy sparse matrix, shape (N,) or (N, k)
 
         Returns
         -------
-        ndarray, shape of b
+        ndarray or sparse matrix, shape of b
         """
         b = self._columns(b)
         found: Array = np.empty_like(b)
@@ -316,15 +344,15 @@ class CholeskyFactor:
         return self._trusted().tables.order.copy()
 
     def L(self) -> Any:
-        """Return L of L L^T = P A P^T, a `scipy.sparse.csc_array`."""
-        return self._trusted().matrix()
+        """Return L of L L^T = P A P^T, compressed by columns."""
+        return self._sparse(self._trusted().matrix())
 
     def L_D(self) -> tuple[Any, Any]:
         """Return L and D of L D L^T = P A P^T: ones on the diagonal of L, and D diagonal."""
         root = self._trusted()
         L = root.matrix()
         L.data /= np.repeat(root.diagonal, np.diff(L.indptr))
-        return L, sp.diags_array(root.diagonal**2).tocsc()
+        return self._sparse(L), self._sparse(sp.diags_array(root.diagonal**2))
 
     def LD(self) -> Any:
         """Return L of L D L^T with D in place of the ones on its diagonal."""
@@ -355,14 +383,14 @@ class CholeskyFactor:
 
         Returns
         -------
-        scipy.sparse.csr_array, shape (N, N)
-            ``d logdet(A) = (gradient * dA).sum()`` for any symmetric dA in the blocks of A.
+        sparse matrix, shape (N, N)
+            ``d logdet(A) = gradient.multiply(dA).sum()`` for any symmetric dA in the blocks of A.
         """
-        return self._selected_inverse().to_scipy()
+        return self._sparse(self._selected_inverse().to_scipy(), "csr")
 
     def inv(self) -> Any:
-        """Return A^-1, a `scipy.sparse.csc_array` with all its entries."""
-        return sp.csc_array(self.solve_A(np.eye(self.system.shape[0], dtype=self.system.dtype)))
+        """Return A^-1, compressed by columns, with all its entries."""
+        return self._sparse(self.solve_A(np.eye(self.system.shape[0], dtype=self.system.dtype)))
 
     def inverse_at(self, pattern: Any) -> Any:
         """Entries of A^-1 where a sparse matrix has entries.
@@ -377,7 +405,7 @@ class CholeskyFactor:
 
         Returns
         -------
-        scipy.sparse.csr_array, shape (N, N)
+        sparse matrix, shape (N, N)
 
         Raises
         ------
@@ -407,7 +435,8 @@ class CholeskyFactor:
             x = self.solve_A(unit)
             mine = (column_of >= first) & (column_of < first + COLUMNS)
             entries[other[mine]] = x[row[other[mine]], column_of[mine] - first]
-        return sp.csr_array((entries, where.indices, where.indptr), shape=where.shape)
+        found = sp.csr_array((entries, where.indices, where.indptr), shape=where.shape)
+        return self._sparse(found, "csr")
 
     def variances(self, C: Any = None) -> Array:
         """Diagonal of C A^-1 C^T: variances of C x for a field x of precision A.
@@ -448,12 +477,13 @@ class CholeskyFactor:
             found[some] = (y * y).sum(axis=0)
         return found
 
-    def sample(self, rng: np.random.Generator, size: int | None = None) -> Array:
+    def sample(self, rng: np.random.Generator | int, size: int | None = None) -> Array:
         """Samples P^T L^-T z of a field with precision A and mean 0, z standard normal.
 
         Parameters
         ----------
-        rng : numpy.random.Generator
+        rng : numpy.random.Generator or int
+            A number is a seed.
         size : int, optional
             Number of samples; one without an axis for it by default.
 
@@ -462,9 +492,41 @@ class CholeskyFactor:
         ndarray, shape (N,) or (size, N)
         """
         n = self.system.shape[0]
+        if isinstance(rng, int | np.integer):
+            rng = np.random.default_rng(rng)
         z = rng.standard_normal((n,) if size is None else (n, size))
         x: Array = self.apply_Pt(self._solve(z, True))
         return x if size is None else np.ascontiguousarray(x.T)
+
+    def _outer(self, C: Any) -> tuple[Ints, Array, Ints]:
+        """Places and numbers of C C^T, column by column of C, and the nodes of its rows."""
+        C, graph = sp.csc_array(checked(C, "C")), self.system.graph
+        C.sum_duplicates()
+        if not np.isfinite(C.data).all():
+            raise ValueError("C has an entry that is not finite")
+        length = np.diff(C.indptr)
+        partners = np.repeat(length, length)
+        e = np.repeat(np.arange(C.nnz), partners)
+        f = ranges(np.repeat(C.indptr[:-1], length), partners)
+        node = np.searchsorted(graph.row_start, C.indices, side="right") - 1
+        inside, u, v = C.indices - graph.row_start[node], node[e], node[f]
+        at = graph.blocks_at(u, v)
+        if (at < 0).any():
+            raise ValueError(
+                "C C^T has an entry outside the blocks of A: store zeros there before the first "
+                "cholesky, or call cholesky with the sum"
+            )
+        numbers = as_numbers(C.data, self.system.dtype, "C")
+        return at + inside[e] + graph.size[u] * inside[f], numbers[e] * numbers[f], np.unique(node)
+
+    def _load(self, A: Any, beta: float) -> None:
+        """Take the numbers of A + beta I; quick for matrices like the last one."""
+        known = self._entries
+        if known is not None and sp.issparse(A) and A.shape == self.system.shape:
+            if known.load(A, beta, self.system):
+                return
+        self.system.set_from_scipy(_full(A, beta))
+        self._entries = SymmetricEntries.of(A, self.system)
 
     def _refactorize(self, changed: list[Any] | None) -> None:
         """Factorize the system again."""
@@ -508,13 +570,24 @@ class CholeskyFactor:
             negative = self.factor.inertia()[1]
         except SingularPivotError as failure:
             return _singular(self.system, failure)
-        n = self.system.shape[0]
-        return NotPositiveDefiniteError(
-            f"the matrix is not positive definite: {negative or 'some'} of its {n} eigenvalues are "
-            f"not positive, one of them at row {row}; for symmetric indefinite matrices use "
-            "gs.System.from_scipy(A, symmetric=True).factorize()",
-            row,
-        )
+        n, other = self.system.shape[0], "gs.System.from_scipy(A, symmetric=True).factorize()"
+        if negative == 0:
+            text = (
+                f"the matrix is positive definite, but so close to singular at row {row} that "
+                f"rounding errors take its Cholesky factor: add to its diagonal with beta, or "
+                f"solve with {other}"
+            )
+        else:
+            text = (
+                f"the matrix is not positive definite: {negative} of its {n} eigenvalues are not "
+                f"positive, one of them at row {row}; for symmetric indefinite matrices use {other}"
+            )
+        return NotPositiveDefiniteError(text, row)
+
+    def _sparse(self, A: Any, form: str = "csc") -> Any:
+        """A as a sparse matrix or array, as the user's is."""
+        kinds = (sp.csc_matrix, sp.csr_matrix) if self._matrices else (sp.csc_array, sp.csr_array)
+        return kinds[form == "csr"](A)
 
     def _ready(self) -> Root:
         """Root of the last matrix; ValueError if it was not positive definite."""
@@ -593,7 +666,8 @@ def cholesky(
     Raises
     ------
     NotPositiveDefiniteError
-        If A + beta I is not positive definite to working precision.
+        If A + beta I is not positive definite to working precision, or rounding errors take its
+        Cholesky factor: some matrices with condition numbers above 1e10 have rows so alike.
     ValueError
         If A is not square, symmetric and finite, or the ordering is unknown.
     TypeError

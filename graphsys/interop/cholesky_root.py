@@ -56,8 +56,8 @@ class Tables:
         panel = program[program[STARTS_AT] : program[STARTS_AT] + program[SUPERNODES]]
         p, q, first, lower, upper, pivots, runs = (program[panel + k] for k in range(7))
 
-        run_at = _ranges(panel + PANEL_FIELDS + pivots, runs, 3)
-        below = _ranges(program[run_at + 2], program[run_at + 1])  # rows below each panel
+        run_at = ranges(panel + PANEL_FIELDS + pivots, runs, 3)
+        below = ranges(program[run_at + 2], program[run_at + 1])  # rows below each panel
         below_at = np.cumsum(q) - q
 
         at, ld, w = pivot_blocks(program)
@@ -82,12 +82,12 @@ class Tables:
         column_at = np.column_stack([first_column, rows + below_at[s]]).ravel()
         start = np.concatenate([[0], np.cumsum(inner + q[s])])
         return cls(
-            given, program, order, blocks, _ranges(starts, counts, steps), start,
-            ahead[_ranges(column_at, counts)],
+            given, program, order, blocks, ranges(starts, counts, steps), start,
+            ahead[ranges(column_at, counts)],
         )  # fmt: skip
 
 
-def _ranges(start: Ints, count: Ints, step: Any = 1) -> Ints:
+def ranges(start: Ints, count: Ints, step: Any = 1) -> Ints:
     """Runs ``start, start + step, ...`` of ``count`` numbers each, one after another."""
     run = np.repeat(np.arange(count.size), count)
     place = np.arange(run.size) - (np.cumsum(count) - count)[run]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from graphsys.errors import MissingExtraError
 from graphsys.interop.exit_guard import ExitGuard
-from graphsys.interop.pattern import CHOICES, Pattern, number_of, pattern_of
+from graphsys.interop.pattern import Pattern, check, number_of, pattern_of
 
 __all__ = ["solve"]
 
@@ -93,8 +93,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     """
     jax = _jax()
     jnp = jax.numpy
-    if singular not in CHOICES:
-        raise ValueError(f"singular is {singular!r}, it must be 'raise' or 'nan'")
+    check(pattern, singular)
     data, b = jnp.asarray(data), jnp.asarray(b)
     if data.shape != (pattern.nz,):
         raise ValueError(f"data has shape {data.shape}, the pattern has {pattern.nz} entries")

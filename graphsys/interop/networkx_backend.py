@@ -113,8 +113,27 @@ def _grounded(G: Any, weight: Any, invert: bool = False, order: Any = None) -> G
             values.append(1 / w if invert else w)
     i, j = np.array(ends, np.int64).reshape(-1, 2).T
     c = np.array(values, float)
+    if not np.isfinite(c).all():
+        u, v = ends[int(np.flatnonzero(~np.isfinite(c))[0])]
+        raise nx.NetworkXError(f"weight of edge ({nodes[u]!r}, {nodes[v]!r}) is not finite")
     both = (np.concatenate([c, c]), (np.concatenate([i, j]), np.concatenate([j, i])))
-    return Grounded(nodes, csr_array(both, (len(nodes), len(nodes))))
+    adjacency = csr_array(both, (len(nodes), len(nodes)))
+    if (c == 0).any() and _parts(adjacency) > 1:
+        raise _Disconnected("edges of weight 0 carry no current, and without them G falls apart")
+    return Grounded(nodes, adjacency)
+
+
+class _Disconnected(nx.NetworkXError):  # type: ignore[misc]
+    """Only edges of weight 0 connect the graph."""
+
+
+def _parts(adjacency: Any) -> int:
+    """Connected components by entries that are not zero."""
+    from scipy.sparse.csgraph import connected_components
+
+    adjacency = adjacency.copy()
+    adjacency.eliminate_zeros()
+    return int(connected_components(adjacency, directed=False)[0])
 
 
 def _connected(G: Any, sentence: str) -> None:
@@ -208,7 +227,10 @@ def effective_graph_resistance(G: Any, weight: Any = None, invert_weight: bool =
         raise nx.NetworkXError("Graph G must contain at least one node.")
     if not nx.is_connected(G):
         return float("inf")
-    one = _grounded(G, weight, invert_weight and weight is not None)
+    try:
+        one = _grounded(G, weight, invert_weight and weight is not None)
+    except _Disconnected:
+        return float("inf")
     n = len(one.nodes)
     return float(n * one.diagonal().sum() - one.solve(np.ones(n)).sum())
 
@@ -221,7 +243,10 @@ def number_of_spanning_trees(G: Any, *, root: Any = None, weight: Any = None) ->
     if not G.is_directed():
         if not nx.is_connected(G):
             return 0
-        factor = _grounded(G, weight).factor
+        try:
+            factor = _grounded(G, weight).factor
+        except _Disconnected:
+            return 0.0
         return 1.0 if factor is None else _exp(factor)
     if root is None:
         raise nx.NetworkXError("Input `root` must be provided when G is directed")

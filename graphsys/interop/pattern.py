@@ -431,9 +431,23 @@ def _positions(numbers: Any, name: str) -> Ints:
     return positions
 
 
+def check(pattern: Any, singular: str = "raise") -> None:
+    """TypeError for another object than a pattern, ValueError for an unknown choice."""
+    if not isinstance(pattern, Pattern):
+        raise TypeError(
+            f"pattern is a {type(pattern).__name__}; make one of positions, gs.Pattern(rows, "
+            "columns), or of a scipy matrix, gs.Pattern.from_scipy(A)"
+        )
+    _check_choice(singular)
+
+
 def _check(trans: str, singular: str) -> None:
     if trans not in ("N", "T"):
         raise ValueError(f"trans is {trans!r}, it must be 'N' or 'T'")
+    _check_choice(singular)
+
+
+def _check_choice(singular: str) -> None:
     if singular not in CHOICES:
         raise ValueError(f"singular is {singular!r}, it must be 'raise' or 'nan'")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphsys.errors import MissingExtraError, SingularPivotError
-from graphsys.interop.pattern import CHOICES, Pattern
+from graphsys.interop.pattern import Pattern, check
 
 __all__ = ["logdet", "solve"]
 
@@ -51,8 +51,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     >>> x.eval()  # doctest: +SKIP
     array([1. , 0.5])
     """
-    if singular not in CHOICES:
-        raise ValueError(f"singular is {singular!r}, it must be 'raise' or 'nan'")
+    check(pattern, singular)
     return _operations().Solve(pattern, False, singular)(data, b)
 
 
@@ -83,6 +82,7 @@ def logdet(pattern: Pattern, data: Any) -> Any:
     >>> import graphsys as gs
     >>> value = gs.pytensor.logdet(gs.Pattern([0], [0]), [2.0])  # doctest: +SKIP
     """
+    check(pattern)
     return _operations().LogDet(pattern)(data)
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from graphsys.analysis.block_triangular import BlockTriangularForm, block_triangular_form
+from graphsys.analysis.matching import maximum_matching
+from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
-from graphsys.matrix.from_scipy import canonical
+from graphsys.matrix.from_scipy import canonical, entries_at
 from graphsys.numeric.sparse_lu import SparseLUFactor
 from graphsys.system import System
 
@@ -21,24 +24,37 @@ __all__ = ["FactorizedMatrix", "factorized", "splu", "spsolve"]
 
 Array = NDArray[Any]
 
-#: Names that scipy has for column orderings, and orderings here.
-ORDERINGS = {
-    None: "auto",
-    "COLAMD": "auto",
-    "MMD_AT_PLUS_A": "auto",
-    "MMD_ATA": "auto",
-    "NATURAL": "natural",
-}
-
+#: Names that scipy has for column orderings. All but the last choose the order here.
+ORDERINGS = (None, "COLAMD", "MMD_AT_PLUS_A", "MMD_ATA", "NATURAL")
 
 #: Operations per entry of the matrix up to which sparse LU factors are made. Matrices with more
-#: fill-in, such as grids, take less time with the dense panels of `Factor`.
-SPARSE = 32
-#: The same where the alternative delays pivots, which takes 4 to 8 times as long.
+#: fill-in, such as grids, take less time with the dense panels of `Factor`: grids from 25 x 25 on.
+SPARSE = 24
+#: The same where the alternative takes 3 to 8 times as long: it delays pivots, or the pattern is
+#: not nearly symmetric, which `Factor` makes it.
 SPARSE_BEFORE_DELAYS = 1024
+#: Operations that a pattern without symmetry may take besides: to find that they do not suffice
+#: takes 1 to 2 s.
+SPARSE_AT_MOST = 20_000_000
+#: Part of the entries across the diagonal of others from which a pattern is nearly symmetric.
+SYMMETRIC = 0.85
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
 #: matrices are meshes, and to find that they fill in takes as long as their analysis.
 MESH = 20_000
+#: Rows of a singular matrix that its error names.
+SHOWN = 5
+
+
+def _without_a_meaning(name: str) -> property:
+    """Attribute that raises AttributeError and says why; `__getattr__` would slow all others."""
+
+    def refuse(_: Any) -> None:
+        raise AttributeError(
+            f"there is no {name!r}: pivot blocks are stored as inverses; the determinant is "
+            "factor.slogdet(), and gs.cholesky has L of positive definite matrices"
+        )
+
+    return property(refuse)
 
 
 class FactorizedMatrix:
@@ -54,6 +70,8 @@ class FactorizedMatrix:
         As for `splu`.
     effort : float, optional
         What the search for an order of a `Factor` may cost: see `System.analyze`.
+    once : bool, optional
+        Whether no other matrix follows: less analysis, and slower `refactorize`.
 
     Attributes
     ----------
@@ -71,31 +89,43 @@ class FactorizedMatrix:
         Where sparse LU factors are used it is made when it is first asked for.
     """
 
-    def __init__(self, A: Any, permc_spec: str | None = None, effort: float = 10.0) -> None:
+    L, U, perm_c, perm_r = map(_without_a_meaning, ("L", "U", "perm_c", "perm_r"))
+
+    def __init__(
+        self, A: Any, permc_spec: str | None = None, effort: float = 10.0, once: bool = False
+    ) -> None:
         if not issparse(A):
             A = _sparse(A)
+        if A.dtype in (np.bool_, np.complex64):
+            A = A.astype(np.result_type(A.dtype, np.float64))
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"the matrix must be square, its shape is {A.shape}")
         if permc_spec not in ORDERINGS:
-            raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {list(ORDERINGS)[1:]}")
-        self._ordering: Any = ORDERINGS[permc_spec]
+            raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {ORDERINGS[1:]}")
+        self._natural = permc_spec == "NATURAL"
         self._effort = effort
         rows = canonical(A)
         self.shape, self.dtype = rows.shape, rows.dtype
         self._rows = rows.copy()
         self._system: System | None = None
         self._factor: Factor | None = None
+        self._columns: tuple[Array, Array, Array] | None = None  # of `_by_rows`
+        self._at: Array | None = None  # places of entries in the values of the system
         self._stale = False  # if system and factor are of an earlier matrix
-        natural = self._ordering == "natural"
-        form = None if natural or not rows.nnz else block_triangular_form(rows)
+        form = None if self._natural or not rows.nnz else block_triangular_form(rows)
         self._lu = None
         if form is not None and not _is_mesh(rows, form):
-            self._lu = _sparse_lu(self._rows, form, SPARSE)
+            least = SPARSE * rows.nnz
+            self._lu = SparseLUFactor.of(self._rows, form, least, once)
+            if self._lu is None and not _is_nearly_symmetric(rows):
+                most = max(least, min(SPARSE_BEFORE_DELAYS * rows.nnz, SPARSE_AT_MOST))
+                self._lu = SparseLUFactor.of(self._rows, form, most, once)
         self._uses_lu = self._lu is not None
         if not self._uses_lu:
             self._factor = self.factor  # now, to refuse what is singular
             if form is not None and self._factor.delayed_pivots > 0:
-                self._lu = _sparse_lu(self._rows, form, SPARSE_BEFORE_DELAYS)
+                most = SPARSE_BEFORE_DELAYS * rows.nnz
+                self._lu = SparseLUFactor.of(self._rows, form, most, once)
                 self._uses_lu = self._lu is not None
 
     @property
@@ -113,12 +143,14 @@ class FactorizedMatrix:
     def factor(self) -> Factor:
         """Factorization of the whole matrix."""
         system = self.system
-        if self._factor is None:
-            natural = self._ordering == "natural"
-            order = list(system.labels) if natural else self._ordering
-            self._factor = system.factorize(system.analyze(order, effort=self._effort))
-        elif self._stale:
-            self._factor.refactorize(system.values)
+        try:
+            if self._factor is None:
+                order: Any = list(system.labels) if self._natural else "auto"
+                self._factor = system.factorize(system.analyze(order, effort=self._effort))
+            elif self._stale:
+                self._factor.refactorize(system.values)
+        except SingularPivotError as failure:
+            raise _in_rows(system, failure) from failure
         self._stale = False
         return self._factor
 
@@ -151,9 +183,13 @@ class FactorizedMatrix:
         ------
         ValueError
             If rhs has another shape or is not finite.
+        OverflowError
+            If the solution leaves the range of numbers.
         """
         if self._uses_lu and self._lu is not None:
-            return self._lu.solve(np.asarray(rhs), trans)
+            x = self._lu.solve(np.asarray(rhs), trans)
+            if x is not None:
+                return x
         return np.asarray(self.factor.solve(np.asarray(rhs), trans))
 
     def refactorize(self, A: Any) -> None:
@@ -162,8 +198,8 @@ class FactorizedMatrix:
         Parameters
         ----------
         A : scipy sparse matrix or array, shape (N, N)
-            With no entry outside the pattern of the first. CSR with equal patterns and types is
-            fastest.
+            With no entry outside the pattern of the first. CSR and CSC with equal patterns and
+            types are fastest.
 
         Raises
         ------
@@ -173,13 +209,19 @@ class FactorizedMatrix:
             If the matrix is singular.
         """
         if self._lu is None:
-            self.system.set_from_scipy(A)
-            self.factor.refactorize(self.system.values)
+            self._load(A)
+            try:
+                self.factor.refactorize(self.system.values)
+            except SingularPivotError as failure:
+                raise _in_rows(self.system, failure) from failure
             return
-        status = OTHER_PATTERN
-        if getattr(A, "format", "") == "csr" and A.shape == self.shape:
+        status, form = OTHER_PATTERN, getattr(A, "format", "")
+        if form == "csr" and A.shape == self.shape:
             values = A.data
             status = self._lu.refactorize(A.indptr, A.indices, values)
+        elif form == "csc" and (by_rows := self._by_rows(A)) is not None:
+            values = by_rows
+            status = self._lu.refactorize(self._rows.indptr, self._rows.indices, values)
         if status == OTHER_PATTERN:
             values = self._entries(A)
             status = self._lu.refactorize(self._rows.indptr, self._rows.indices, values)
@@ -187,6 +229,43 @@ class FactorizedMatrix:
         if status != DONE:
             self._rows.data = values.copy()
             self._factor = self.factor  # now, to refuse what is singular
+
+    def _load(self, A: Any) -> None:
+        """Set the system to another matrix; quick for CSR and CSC with the pattern of the first."""
+        system, entries = self.system, self._by_rows(A)
+        if entries is None or entries.dtype != self.dtype or not np.isfinite(entries).all():
+            system.set_from_scipy(A)
+            return
+        if self._at is None:
+            self._at = entries_at(system.graph, self._rows).at
+        system.values[:] = 0
+        system.values[self._at] = entries
+
+    def _by_rows(self, A: Any) -> Array | None:
+        """Entries by rows of a CSR or CSC matrix with the pattern of the first; None for others."""
+        form, rows = getattr(A, "format", ""), self._rows
+        if form not in ("csr", "csc") or A.shape != self.shape:
+            return None
+        if form == "csr":
+            start, index, at = rows.indptr, rows.indices, None
+        else:
+            if self._columns is None:
+                numbers = csr_array((np.arange(rows.nnz), rows.indices, rows.indptr), rows.shape)
+                places = numbers.tocsc()
+                order = np.empty(rows.nnz, np.int64)
+                order[places.data] = np.arange(rows.nnz)
+                self._columns = places.indptr, places.indices, order
+            start, index, at = self._columns
+        if not np.array_equal(A.indptr, start) or not np.array_equal(A.indices, index):
+            return None
+        found: Array = A.data if at is None else A.data[at]
+        return found
+
+    def __copy__(self) -> FactorizedMatrix:
+        return copy.deepcopy(self)  # factors of its own: `refactorize` works in place
+
+    def __repr__(self) -> str:
+        return f"FactorizedMatrix({self.shape[0]} rows, {self.dtype})"
 
     def _entries(self, A: Any) -> Array:
         """Entries of another matrix, in the pattern of the first."""
@@ -208,6 +287,29 @@ class FactorizedMatrix:
         return entries
 
 
+def _in_rows(system: System, failure: SingularPivotError) -> SingularPivotError:
+    """Error for a singular matrix in the rows of the user instead of nodes."""
+    A = system.to_scipy()
+    A.eliminate_zeros()
+    bare = np.flatnonzero(maximum_matching(A)[0] < 0)
+    if bare.size:
+        rows = ", ".join(map(str, bare[:SHOWN]))
+        more = f" and {bare.size - SHOWN} more" if bare.size > SHOWN else ""
+        which = f"row{'s' if bare.size > 1 else ''} {rows}{more}"
+        return SingularPivotError(
+            f"the matrix is structurally singular: no pivot is left for {which}; add entries there",
+            int(bare[0]), failure.step, failure.ratio,
+        )  # fmt: skip
+    node = system.graph.node(failure.node)
+    first, size = int(system.graph.row_start[node]), int(system.graph.size[node])
+    where = f"row {first}" if size == 1 else f"one of the rows {first} to {first + size - 1}"
+    return SingularPivotError(
+        f"the matrix is singular to working precision at {where}: the smallest pivot is "
+        f"{failure.ratio:.1e} of what its row held",
+        first, failure.step, failure.ratio,
+    )  # fmt: skip
+
+
 def _is_mesh(rows: Any, form: BlockTriangularForm) -> bool:
     """True for one large block with a symmetric pattern."""
     if rows.nnz < MESH or form.block.size > 2:
@@ -218,9 +320,10 @@ def _is_mesh(rows: Any, form: BlockTriangularForm) -> bool:
     )
 
 
-def _sparse_lu(rows: Any, form: BlockTriangularForm, per_entry: int) -> SparseLUFactor | None:
-    """Sparse LU factors; None where they take too many operations, or have no good pivots."""
-    return SparseLUFactor.of(rows, form, per_entry * rows.nnz)
+def _is_nearly_symmetric(rows: Any) -> bool:
+    """True if most entries have one across the diagonal."""
+    pattern = csr_array((np.ones(rows.nnz, np.int8), rows.indices, rows.indptr), rows.shape)
+    return bool(pattern.multiply(pattern.T.tocsr()).nnz >= SYMMETRIC * rows.nnz)
 
 
 def splu(
@@ -247,12 +350,13 @@ def splu(
     -------
     FactorizedMatrix
         With `solve`, `shape` and `nnz` as in scipy. There are no `L`, `U`, `perm_r` and `perm_c`:
-        pivot blocks are stored as inverses.
+        pivot blocks are stored as inverses. complex64 is factorized as complex128.
 
     Raises
     ------
     SingularPivotError
-        If the matrix is singular; scipy raises a RuntimeError.
+        If the matrix is singular; its `node` is a row without a pivot. scipy raises a
+        RuntimeError.
     ValueError, TypeError
         If A is not square, finite and of numbers.
 
@@ -321,11 +425,14 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     if right.dtype.kind not in "biufc":
         raise TypeError(f"b is not an array of numbers but of type {right.dtype}")
     dtype = np.result_type(A.dtype, right.dtype, np.float32)
-    if dtype == np.complex64:
+    single = dtype == np.complex64
+    if single:
         dtype = np.dtype(np.complex128)
     one = right.ndim == 1 or right.shape[1] == 1
     columns = right.ravel() if one else right
-    x = FactorizedMatrix(A.astype(dtype), permc_spec, 0.0).solve(columns.astype(dtype))
+    x = FactorizedMatrix(A.astype(dtype), permc_spec, 0.0, once=True).solve(columns.astype(dtype))
+    if single:
+        x = x.astype(np.complex64)
     if not sparse or one:
         return x
     return type(A)(x) if A.format in ("csr", "csc") else _sparse(x).asformat(A.format)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphsys.errors import MissingExtraError
-from graphsys.interop.pattern import CHOICES, Pattern, number_of, pattern_of
+from graphsys.interop.pattern import Pattern, check, number_of, pattern_of
 
 __all__ = ["solve"]
 
@@ -56,8 +56,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     tensor([0.5000, 0.2500])
     """
     torch, apply = _torch()
-    if singular not in CHOICES:
-        raise ValueError(f"singular is {singular!r}, it must be 'raise' or 'nan'")
+    check(pattern, singular)
     for name, tensor in (("data", data), ("b", b)):
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"{name} must be a torch.Tensor, not {type(tensor).__name__}")

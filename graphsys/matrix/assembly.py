@@ -108,19 +108,39 @@ class Chosen:
 
 def indices(graph: BlockGraph, nodes: Any) -> Int:
     """Indices of nodes by label; an array is taken as its entries."""
-    labels = nodes.tolist() if isinstance(nodes, np.ndarray) else list(nodes)
+    labels = _listed(nodes)
     try:
         return np.fromiter(map(graph.index.__getitem__, labels), np.int64, len(labels))
     except (KeyError, TypeError):
         return np.array([graph.node(label) for label in labels], np.int64)
 
 
+def _listed(nodes: Any) -> list[Any]:
+    """Labels of nodes as a list.
+
+    Raises
+    ------
+    TypeError
+        For one label alone.
+    ValueError
+        For an array that is not one-dimensional.
+    """
+    if isinstance(nodes, np.ndarray):
+        if nodes.ndim != 1:
+            raise ValueError(f"labels of nodes have shape {nodes.shape}, it must be (m,)")
+        labels: list[Any] = nodes.tolist()
+        return labels
+    try:
+        return list(nodes)
+    except TypeError:
+        raise TypeError(f"labels of nodes are {nodes!r}: give a sequence, [{nodes!r}]") from None
+
+
 def graph_of_blocks(
     rows: Any, columns: Any, size: int, dims: Any, labels: Iterable[Hashable] | None
 ) -> BlockGraph:
     """Graph with an edge for each pair of nodes; labels by default sorted, or as they come."""
-    ends = [nodes.tolist() if isinstance(nodes, np.ndarray) else list(nodes)
-            for nodes in (rows, columns)]  # fmt: skip
+    ends = [_listed(nodes) for nodes in (rows, columns)]
     if len(ends[0]) != len(ends[1]):
         raise ValueError(f"rows has {len(ends[0])} nodes and cols has {len(ends[1])}")
     if labels is None:

@@ -108,7 +108,8 @@ def as_numbers(given: Any, dtype: np.dtype[Any] | None, name: str) -> NDArray[An
     except ValueError:  # nested sequences of unequal lengths
         raise TypeError(f"{name} is not an array of numbers") from None
     if array.dtype.kind not in "iufc":
-        what = type(given).__name__ if array.dtype.kind == "O" else f"{array.dtype}"
+        inner = array.item() if array.ndim == 0 else given  # of a sparse matrix, or None
+        what = type(inner).__name__ if array.dtype.kind == "O" else f"{array.dtype}"
         raise TypeError(f"{name} is not an array of numbers but of type {what}")
     if dtype is None or array.dtype == dtype:
         return as_plain(array)

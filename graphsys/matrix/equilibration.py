@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsys.kernels.analysis.equilibration import SWEEPS, sweep
+from graphsys.kernels.analysis.equilibration import SWEEPS, balance, sweep
 from graphsys.kernels.analysis.product_matching import WORK_ROWS, match_products
 from graphsys.kernels.single.matrix import absolute_sums
 from graphsys.matrix.from_scipy import coordinates
@@ -24,6 +24,9 @@ Ints = NDArray[np.int64]
 ITERATIONS = 30
 #: Exponent up to which sums of rows and columns may differ from 1 for a scaling to be kept.
 FITS = 8.0
+#: Exponent of the largest scaled number, relative to that of its type, where smaller ones would be
+#: lost: solutions may be 2^100 times as large in double precision.
+HIGHEST = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,10 +80,14 @@ class Scaling:
         [1]_: they become 1, and no entry is larger. Where no matching is perfect, Ruiz's sweeps
         [2]_ give it. The second is Curtis and Reid's [3]_ with such sweeps. Both undo
         any scaling of rows and columns.
+
+        Scales of a matching are not unique where a matrix is reducible, or nearly so. Geometric
+        means of rows and columns come first, so that those near the least squares are taken.
         """
         entries = _Entries.of(graph, values, symmetric, last)
-        zero = np.zeros(graph.rows)
-        yield entries.swept(*(matched(*entries.some, graph.rows, symmetric) or (zero, zero)))
+        some, n, zero = entries.some, graph.rows, np.zeros(graph.rows)
+        found = matched(*some, n, symmetric, balanced(*some, n, symmetric))
+        yield entries.swept(*(found or (zero, zero)))
         yield entries.swept(*_least_squares(*entries.some, graph.rows, symmetric))
 
     @classmethod
@@ -118,17 +125,30 @@ class Scaling:
         """Natural logarithm of the determinant of R C."""
         return float(self.row.sum() + self.column.sum()) * math.log(2.0)
 
-    def right_hand_side(self, b: Array, transposed: bool) -> Array:
-        """R b, or C b for the transpose, of columns one after another."""
-        return self._along(b, self.column if transposed else self.row)
+    def right_hand_side(self, b: Array, transposed: bool) -> tuple[Array, int]:
+        """R b, or C b for the transpose, of columns one after another, and a common exponent.
 
-    def solution(self, x: Array, transposed: bool) -> Array:
-        """C x, or R x for the transpose, of columns one after another."""
-        return self._along(x, self.row if transposed else self.column)
+        The exponent is 0 unless a number leaves the range of its type: R may span more.
+        """
+        exponent = self._along(b, self.column if transposed else self.row)
+        out, shift = scaled(b, exponent), 0
+        given = b != 0
+        with np.errstate(invalid="ignore"):
+            lost = ~(np.abs(out[given]) > np.finfo(b.dtype).tiny) | ~np.isfinite(out[given])
+        if lost.any() and np.isfinite(b).all():
+            most = int((exponents(b[given]) + exponent[given]).max())
+            shift = int(HIGHEST * np.finfo(b.dtype).maxexp) - most
+            out = scaled(b, exponent + shift)
+        return out, shift
 
-    def _along(self, x: Array, exponent: Ints) -> Array:
+    def solution(self, x: Array, transposed: bool, shift: int) -> Array:
+        """C x, or R x for the transpose, of columns one after another, for such an exponent."""
+        return scaled(x, self._along(x, self.row if transposed else self.column) - shift)
+
+    def _along(self, x: Array, exponent: Ints) -> Ints:
+        """Exponents for columns one after another."""
         count = x.size // max(exponent.size, 1)
-        return scaled(x, np.tile(exponent, count)) if count > 1 else scaled(x, exponent)
+        return np.tile(exponent, count) if count > 1 else exponent
 
 
 def scaled(x: Array, exponent: Ints) -> Array:
@@ -194,26 +214,47 @@ class _Entries:
         return Scaling(row, column, row[self.place[0]] + column[self.place[1]])
 
 
+def balanced(i: Ints, j: Ints, size: Array, n: int, symmetric: bool = False) -> tuple[Array, Array]:
+    """Scales that make the geometric means of rows and columns about 1."""
+    r, c = np.empty((2, n))
+    c = r if symmetric else c
+    balance(i, j, size, symmetric, SWEEPS, r, c, *np.empty((3, n)))
+    return r, c
+
+
 def matched(
-    i: Ints, j: Ints, size: Array, n: int, symmetric: bool = False
+    i: Ints,
+    j: Ints,
+    size: Array,
+    n: int,
+    symmetric: bool = False,
+    near: tuple[Array, Array] | None = None,
 ) -> tuple[Array, Array] | None:
     """Duals of the matching with the largest product; None where a row has no column left.
+
+    Where there are many, those that differ little from ``near`` are taken.
 
     One number may move from all rows of a connected component to its columns: their means agree,
     unless the mean of both is all that counts, as for symmetric matrices.
     """
-    entries = sp.csr_array((size, (i, j)), shape=(n, n))
+    if near is not None:
+        size = size + near[0][i] + near[1][j]
+    order = np.argsort(i * n + j)
+    start, j, size = np.zeros(n + 1, np.int64), j[order], size[order]
+    np.cumsum(np.bincount(i, minlength=n), out=start[1:])
     duals, partners = np.empty((2, n)), np.empty((2, n), np.int64)
     failed = match_products(
-        entries.indptr.astype(np.int64), entries.indices.astype(np.int64), entries.data,
-        np.empty(WORK_ROWS * n, np.int64), np.empty(n), *partners, *duals,
-    )  # fmt: skip
+        start, j, size, np.empty(WORK_ROWS * n, np.int64), np.empty(n), *partners, *duals
+    )
     if failed:
         return None
+    if near is not None:
+        duals += near
     if symmetric:
         return duals[0], duals[1]
     from scipy.sparse.csgraph import connected_components  # takes 0.1 s once
 
+    entries = sp.csr_array((size, j, start), shape=(n, n))
     _, component = connected_components(entries, directed=False)
     moved = np.bincount(component, 0.5 * (duals[0] - duals[1])) / np.bincount(component)
     return duals[0] - moved[component], duals[1] + moved[component]

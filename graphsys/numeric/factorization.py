@@ -321,13 +321,16 @@ class Factorization:
         return stability.instability(matrix, self._probe, both, normwise=normwise)
 
     def _probe(self, b: Array, transposed: bool) -> Array:
-        """Solution by the factors alone for columns that `stability` measures; NaN for overflow."""
+        """Solution by the factors alone for columns that `stability` measures.
+
+        NaN where it, or b as the residual of such a solution, is not finite.
+        """
         solver = Solver(
             self.symbolic, self.arena, None, self.pivot_ratio, self.weakest, self.fronts
         )
         try:
             return solver.substitute(b, stability.PROBES, transposed)
-        except OverflowError:
+        except (OverflowError, ValueError):
             return np.full_like(b, np.nan)
 
     def _equilibration(self, values: Array) -> Scaling:

@@ -121,14 +121,14 @@ class Matrix:
         transposed: bool,
     ) -> tuple[int, float, float]:
         """`refine` by any ``solve(b, count, transposed)``."""
-        r, error, strict = self._errors(b, x, count, transposed)
+        r, error, strict = self.errors(b, x, count, transposed)
         steps, last, eps = 0, np.inf, EPS[x.dtype]
         while error > REACHED * eps and not strict <= FINE * eps and steps < REFINEMENTS:
             change = solve(r, count, transposed)
             if not np.isfinite(change).all():
                 return steps, np.inf, np.inf
             size = float(np.abs(change).max(initial=0.0))
-            new_r, new_error, new_strict = self._errors(b, x + change, count, transposed)
+            new_r, new_error, new_strict = self.errors(b, x + change, count, transposed)
             converging = new_error <= error / 2.0 or size <= last / 2.0
             if not (new_error < error or (converging and new_error < np.inf)):
                 break
@@ -139,7 +139,7 @@ class Matrix:
                 break
         return steps, error, strict
 
-    def _errors(
+    def errors(
         self, b: Array, x: Array, count: int, transposed: bool
     ) -> tuple[Array, float, float]:
         """b - A x, and the largest backward errors of its columns: see `residual_error`."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphsys import kernels
 from graphsys.errors import InaccurateSolutionWarning
 from graphsys.kernels.base.layout import is_nodal
-from graphsys.kernels.single.refinement import GOOD
+from graphsys.kernels.single.refinement import FINE, GOOD
 from graphsys.kernels.single.substitution import solve_nodal
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.equilibration import Scaling
@@ -25,6 +25,12 @@ from graphsys.numeric.residuals import EPS, Matrix
 from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
+
+
+#: Steps of refinement for rows that may contain rounding errors only. One makes the backward error
+#: of every other row small (R. D. Skeel, Math. Comp. 35, 1980), if pivots did not grow: of 20,000
+#: matrices with rows and columns scaled by 1e+-150, the worst needed 4.
+ROW_REFINEMENTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +159,10 @@ class Solver:
         conjugate = trans == "H" and b.dtype.kind == "c"
         if conjugate:
             flat = flat.conj()
+        shift = 0
         if scaling is not None:
-            given, flat = flat, scaling.right_hand_side(flat, transposed)
+            given = flat
+            flat, shift = scaling.right_hand_side(flat, transposed)
             if not np.isfinite(flat).all():
                 explain_not_finite(self.symbolic.graph, given)
         x = self.substitute(flat, count, transposed)
@@ -162,7 +170,7 @@ class Solver:
         if self.matrix is not None:
             x, report = self._refine(self.matrix, flat, x, count, transposed)
         if scaling is not None:
-            x = scaling.solution(x, transposed)
+            x = scaling.solution(x, transposed, shift)
             if not np.isfinite(x).all():
                 explain_not_finite(self.symbolic.graph, flat)
         if conjugate:
@@ -196,11 +204,45 @@ class Solver:
         else:
             found = matrix.refine_with(self.fronts.solve, flat, x, count, transposed)
         steps, error, strict = found
+        if self.scaling is not None:
+            x, taken, error, strict = self._refine_rows(
+                matrix, flat, x, count, transposed, error, strict
+            )
+            steps += taken
         normwise = None
         if self.scaling is not None and not error <= EPS[self.dtype] ** 0.5:
             r = matrix.residual(flat, x, count, transposed)
             normwise = matrix.backward_error(r, flat, x, count, transposed)
         return x, SolveReport(steps, error, {}, strict, normwise)
+
+    def _refine_rows(
+        self,
+        matrix: Matrix,
+        flat: Array,
+        x: Array,
+        count: int,
+        transposed: bool,
+        error: float,
+        strict: float,
+    ) -> tuple[Array, int, float, float]:
+        """Refine what `FLOOR` takes for rounding errors: no scaling is the right one for all rows.
+
+        Returns the solution, the steps taken, and the two backward errors.
+        """
+        eps = EPS[self.dtype]
+        for taken in range(ROW_REFINEMENTS):
+            if strict <= FINE * eps or not error <= GOOD * eps:
+                return x, taken, error, strict
+            r = matrix.residual(flat, x, count, transposed)
+            try:
+                trial = x + self.substitute(r, count, transposed)
+            except (OverflowError, ValueError):  # or r overflows
+                return x, taken, error, strict
+            _, new_error, new_strict = matrix.errors(flat, trial, count, transposed)
+            if not (new_strict <= strict and new_error <= max(error, FINE * eps)):
+                return x, taken, error, strict
+            x, error, strict = trial, new_error, new_strict
+        return x, ROW_REFINEMENTS, error, strict
 
     def judge(self, report: SolveReport) -> None:
         """Refuse a solution whose backward error is large, or warn of it.

@@ -67,7 +67,8 @@ class _Program:
             *self.index, tables.row, tables.column, tables.part, tables.before_start,
             tables.before_at, tables.before_column, tables.lower_start, tables.lower_column,
             tables.upper_start, tables.upper_column, tables.single, tables.single_at,
-            tables.load_at, tables.load_to, tables.step, tables.pivots, tables.place, self.names,
+            tables.load_at, tables.load_to, tables.step, tables.pivots, tables.place,
+            tables.fourth, self.names,
             tables.bound, tables.floor, tables.limit, tables.rest_scale, self.data, self.factors,
             self.row,
         )  # fmt: skip
@@ -93,7 +94,7 @@ class _Program:
         return self._factorize(self.frame, tables.operation, tables.scaled, start, index, values)
 
     def solve(self, b: Any, x: Array, transposed: bool, refines: bool) -> int:
-        """Solve for one vector after another: not 0 if x is not finite, or b does not fit."""
+        """Solve for one vector after another: a status, 0 if x is good."""
         try:
             work = self.spare.pop()  # several threads may solve at once
         except IndexError:
@@ -119,7 +120,8 @@ class _Program:
         call, failed = self._solve_refined, 0
         for at in range(0, x.size, n):
             part = slice(at, at + n)
-            failed |= call(self.frame, b[part], transposed, good, work, size, r, better, x[part])
+            status = call(self.frame, b[part], transposed, good, work, size, r, better, x[part])
+            failed = max(failed, status)
         return failed
 
 
@@ -136,6 +138,8 @@ class SparseLUFactor:
     form : BlockTriangularForm
     most : int
         Operations that a factorization may take.
+    once : bool, optional
+        Whether there is only one.
 
     Attributes
     ----------
@@ -146,16 +150,19 @@ class SparseLUFactor:
         the matrix differ by more than 2^20 in a good scaling.
     """
 
-    def __init__(self, rows: Any, form: BlockTriangularForm, most: int) -> None:
+    def __init__(self, rows: Any, form: BlockTriangularForm, most: int, once: bool = False) -> None:
         self.form, self.most, self.dtype, self.orders = form, most, rows.dtype, 0
+        self.once = once
         self._rows, self._size = rows, rows.shape[0]
         self.refines = False
         self._program: _Program | None = None
 
     @classmethod
-    def of(cls, rows: Any, form: BlockTriangularForm, most: int) -> SparseLUFactor | None:
+    def of(
+        cls, rows: Any, form: BlockTriangularForm, most: int, once: bool = False
+    ) -> SparseLUFactor | None:
         """Factors of a matrix; None if it has no good pivots, or takes more operations."""
-        factor = cls(rows, form, most)
+        factor = cls(rows, form, most, once)
         return None if factor._choose_pivots(rows.data) == WEAK else factor
 
     @property
@@ -178,7 +185,7 @@ class SparseLUFactor:
     def _choose_pivots(self, values: Array) -> int:
         """Choose pivots by values, and factorize these: a status."""
         self.orders += 1
-        tables = sparse_lu(self._rows, self.form, values, self.most)
+        tables = sparse_lu(self._rows, self.form, values, self.most, self.once)
         if tables is None:
             return WEAK
         self._program = _Program(self._rows, tables)
@@ -216,8 +223,8 @@ class SparseLUFactor:
             return OTHER_PATTERN
         return self._choose_pivots(values.copy())
 
-    def solve(self, b: Array, trans: str = "N") -> Array:
-        """Solution of A x = b.
+    def solve(self, b: Array, trans: str = "N") -> Array | None:
+        """Solution of A x = b; None where it is not finite, or these factors are too inaccurate.
 
         Parameters
         ----------
@@ -226,14 +233,12 @@ class SparseLUFactor:
 
         Returns
         -------
-        ndarray, shape of b
+        ndarray, shape of b, or None
 
         Raises
         ------
         ValueError
             If b has another shape or is not finite.
-        OverflowError
-            If the solution is not finite.
         """
         if trans == "N" and b.ndim == 1 and b.size == self._size and b.dtype == self.dtype:
             x = np.empty(self._size, self.dtype)
@@ -242,11 +247,11 @@ class SparseLUFactor:
         if trans not in ("N", "T", "H"):
             raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
         if b.dtype.kind == "c" and self.dtype.kind != "c":
-            return np.asarray(self.solve(b.real, trans) + 1j * self.solve(b.imag, trans))
-        n = self._size
+            parts = self.solve(b.real, trans), self.solve(b.imag, trans)
+            return None if parts[0] is None or parts[1] is None else parts[0] + 1j * parts[1]
+        n, b = self._size, as_numbers(b, self.dtype, "b")
         if b.ndim not in (1, 2) or b.shape[0] != n:
             raise ValueError(f"b has shape {b.shape}, it must be ({n},) or ({n}, k)")
-        b = as_numbers(b, self.dtype, "b")
         if not np.isfinite(b).all():
             raise ValueError(f"b is not finite at row {np.argwhere(~np.isfinite(b))[0][0]}")
         columns = np.array(b.T, order="C").ravel()
@@ -255,7 +260,7 @@ class SparseLUFactor:
             np.conjugate(columns, out=columns)
         out = np.empty_like(columns)
         if self._good.solve(columns, out, trans != "N", self.refines) != 0:
-            raise OverflowError("the solution overflows: scale the matrix or the right-hand side")
+            return None
         if conjugate:
             np.conjugate(out, out=out)
         return out if b.ndim == 1 else out.reshape(-1, n).T

@@ -160,6 +160,8 @@ REFUSED = [
     (([0], [0], np.eye(3)), ValueError, r"shape \(3, 3\), it must be \(1, 2, 2\)"),
     (([0, 1], [1, 2], [np.eye(2), np.full((2, 2), np.inf)]), ValueError, r"\(1, 2\) .* not finite"),
     (([0], [0], [[["a", "b"], ["c", "d"]]]), TypeError, "blocks is not an array of numbers"),
+    ((0, 0, np.eye(2)), TypeError, r"labels of nodes are 0: give a sequence, \[0\]"),
+    ((np.zeros((1, 1), int), [0], np.eye(2)), ValueError, r"labels of nodes have shape \(1, 1\)"),
     (([0], [0], 1j * np.eye(2)), TypeError, "complex"),
 ]  # fmt: skip
 
@@ -172,6 +174,11 @@ def test_refused_blocks_leave_the_system_as_it_is(way, arguments, error, sentenc
     with pytest.raises(error, match=sentence):
         getattr(system, way)(*arguments)
     assert (system.values == 1.0).all()
+
+
+def test_labels_of_from_blocks_that_make_no_list_are_refused():
+    with pytest.raises(ValueError, match=r"labels of nodes have shape \(2, 1\)"):
+        gs.System.from_blocks(np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1, 1)))
 
 
 def test_missing_edges_and_mixed_sizes_are_named():

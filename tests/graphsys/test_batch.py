@@ -349,6 +349,15 @@ def test_another_number_of_systems_and_none_at_all():
     assert batch.solve_once(values[:0], np.zeros((0, 6, 2))).shape == (0, 6, 2)
 
 
+def test_other_objects_than_an_analysis_are_named():
+    system = random_system(gs.chain(3), 2, seed=0)
+    for wrong in (system, system.to_scipy(), 5):
+        with pytest.raises(TypeError, match=f"symbolic is a {type(wrong).__name__}: give what"):
+            gs.Batch(wrong)
+        with pytest.raises(TypeError, match=f"symbolic is a {type(wrong).__name__}: give what"):
+            system.factorize(wrong)
+
+
 def test_what_does_not_fit_is_refused():
     system, values = values_of(gs.chain(3), 2, 4)
     symbolic = system.analyze()

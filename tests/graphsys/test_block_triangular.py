@@ -12,6 +12,7 @@ from scipy.sparse import block_diag, coo_array, csr_array, diags_array, eye_arra
 
 import graphsys as gs
 from graphsys.analysis.block_triangular import block_triangular_form
+from graphsys.interop.sparse_linalg import SPARSE
 from graphsys.kernels.program.sparse_lu import AFTER, LONG, PART_FIELDS, REST
 from graphsys.kernels.single.dense_lu import factorize_dense
 from graphsys.numeric.sparse_lu import SparseLUFactor
@@ -244,6 +245,55 @@ def test_solves_refine_where_factors_grew():
     assert factor.orders == 1 and factor.refines
 
 
+def test_growth_where_the_scaling_has_no_entries_is_noticed():
+    """Places without entries are scaled by up to 2^19 here: L grows to 60 there, and 2e7 in A."""
+    rng = np.random.default_rng([5620, 667])
+    n = int(rng.integers(2, 61))
+    A = np.tril(-np.ones((n, n)), -1) * rng.uniform(0.5, 1.0) + np.eye(n)
+    A[:, -1] = 1.0
+    A = np.where(rng.random((n, n)) < rng.uniform(0.2, 1.0), A, 0.0)
+    A += np.diag(np.where(np.diag(A) == 0.0, 1e-3, 0.0))
+    A = csr_array(A[rng.permutation(n)])
+    b = A @ rng.normal(size=n)
+    factors = gs.splu(A)
+    assert np.abs(factors._lu._program.factors).max() > 1e6 and factors._lu.refines
+    x = factors.solve(b)
+    assert (np.abs(A @ x - b) <= 1.5e-14 * (abs(A) @ np.abs(x) + np.abs(b))).all()
+
+
+def test_growth_in_dense_rests_is_noticed():
+    """Partial pivoting doubles the last column of such matrices in every step (Wilkinson)."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = 51
+        A = np.tril(-np.ones((n, n)), -1) * rng.uniform(0.5, 1.0) + np.eye(n)
+        A[:, -1] = 1.0
+        A[rng.random((n, n)) > rng.uniform(0.5, 1.0)] = 0.0
+        A += np.diag(np.where(np.diag(A) == 0.0, 1e-3, 0.0))
+        A = A[rng.permutation(n)]
+        if np.linalg.cond(A) > 1e12:
+            continue
+        row, column = rng.integers(-240, 240, (2, n))
+        wide, x = np.ldexp(np.ldexp(A, row[:, None]), column), rng.integers(1, 9, n).astype(float)
+        b = A @ x
+        found = np.ldexp(gs.splu(csr_array(wide)).solve(np.ldexp(b, row)), column)
+        size = np.abs(A).sum(axis=1).max() * np.abs(found).max() + np.abs(b).max()
+        assert np.abs(A @ found - b).max() <= 1e4 * 2.0**-52 * size
+
+
+def test_inaccurate_factors_leave_the_solution_to_others(monkeypatch):
+    A, b = reducible([1, 40, 2, 9, 1], 1), np.random.default_rng(1).normal(size=(53, 2))
+    factors = gs.splu(A)
+    assert factors.diagonal_blocks == 5 and factors._lu.solve(b) is not None
+    factors._lu._program.factors[:] = 1.0  # and these are useless
+    factors._lu.refines = True
+    assert factors._lu.solve(b) is None and factors._lu.solve(b + 1j, "T") is None
+    for trans, M in (("N", A), ("T", A.T)):
+        assert np.abs(M @ factors.solve(b, trans) - b).max() <= 1e-12
+    factors.refactorize(A)
+    assert factors._lu.solve(b) is not None
+
+
 def test_entries_of_many_magnitudes_have_small_errors_in_every_row():
     for seed in range(10):
         A = reducible([1, 40, 2, 9, 1], seed)
@@ -252,6 +302,41 @@ def test_entries_of_many_magnitudes_have_small_errors_in_every_row():
         for trans, M in (("N", A), ("T", A.T)):
             x = factors.solve(b, trans)
             assert (np.abs(M @ x - b) <= 1.5e-14 * (np.abs(M) @ np.abs(x) + np.abs(b))).all()
+
+
+def test_much_fill_in_of_patterns_without_symmetry_stays():
+    rng = np.random.default_rng(0)
+    n = 700  # some 40 operations per entry
+    A = csr_array(random_array((n, n), density=4 / n, rng=rng) + 4.0 * eye_array(n))
+    factors = gs.splu(A)
+    assert factors._lu is not None
+    assert SparseLUFactor.of(A, block_triangular_form(A), SPARSE * A.nnz) is None
+    assert np.abs(A @ factors.solve(np.ones(n)) - 1.0).max() <= 1e-12
+    symmetric = csr_array(A + A.T)
+    assert gs.splu(symmetric)._lu is None
+    symmetric.data[:100] = 0.0  # and nearly so
+    symmetric.eliminate_zeros()
+    symmetric = csr_array(symmetric + 8.0 * eye_array(n))
+    assert gs.splu(symmetric)._lu is None
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc"])
+def test_factors_of_meshes_take_matrices_of_the_pattern_as_they_are(kind, monkeypatch):
+    grid = csr_array(nx.laplacian_matrix(nx.grid_2d_graph(30, 30)) + eye_array(900))
+    factors, b = gs.splu(grid), np.ones(900)
+    assert factors._lu is None
+    with monkeypatch.context() as patch:
+        patch.setattr(gs.System, "set_from_scipy", None)
+        for scale in (2.0, 3.0):
+            A = (scale * grid).asformat(kind)
+            factors.refactorize(A)
+            assert np.abs(A @ factors.solve(b) - b).max() <= 1e-13
+    A.data[5] = np.nan
+    with pytest.raises(ValueError, match="A.* is nan"):
+        factors.refactorize(A)
+    assert np.abs(3.0 * grid @ factors.solve(b) - b).max() <= 1e-13
+    factors.refactorize(4 * eye_array(900, dtype=int, format=kind))
+    assert np.abs(factors.solve(b) - 0.25).max() <= 1e-15
 
 
 def test_much_fill_in_is_for_dense_panels():
@@ -282,7 +367,9 @@ def test_dense_factors_are_those_of_partial_pivoting(n, dtype):
     assert factorize_dense(a, 3, n, name) == 0
 
 
-@pytest.mark.parametrize("make", [copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))])
+@pytest.mark.parametrize(
+    "make", [copy.copy, copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))]
+)
 def test_copies_have_factors_of_their_own(make):
     A, b = reducible([1, 30, 3, 1], 1), np.ones(35)
     factors = gs.splu(A)

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
+from graphsys.interop import cholesky as cholesky_module
+from graphsys.interop.cholesky_root import IndefiniteError
 
 EPS = np.finfo(float).eps
 
@@ -155,6 +157,11 @@ def test_covariance_of_samples_is_the_inverse(family):
     assert np.abs(x.T @ x - inverse).max() <= bound(A, inverse)
 
 
+def test_a_number_seeds_samples():
+    factor = gs.cholesky(grid(3))
+    assert np.array_equal(factor.sample(3), factor.sample(np.random.default_rng(3)))
+
+
 def test_samples_have_a_row_each():
     factor, rng = gs.cholesky(grid(3)), np.random.default_rng(0)
     assert factor.sample(rng).shape == (9,) and factor.sample(rng, 4).shape == (4, 9)
@@ -229,6 +236,50 @@ def test_other_values_on_the_same_pattern():
     assert factor.logdet() > other.logdet()
 
 
+def _kinds(A):
+    """One matrix in many forms."""
+    both = sp.csc_array(A)
+    zeros = sp.csr_array(A)  # stored, in the upper triangle: one triangle all the same
+    zeros.data[zeros.indices > np.repeat(np.arange(A.shape[0]), np.diff(zeros.indptr))] = 0.0
+    unsorted = sp.csc_array((A.data[::-1], A.indices[::-1], A.indptr), A.shape)  # of 1, 2, 1 ...
+    unsorted.data = A.data.copy()
+    unsorted.indices = A.indices.copy()
+    unsorted.indices[:2], unsorted.data[:2] = A.indices[1::-1], A.data[1::-1]
+    return {
+        "csc": both, "csr": both.tocsr(), "lower": sp.tril(A, format="csc"),
+        "upper": sp.triu(A, format="csr"), "zeros": zeros, "unsorted": unsorted,
+        "coo": A.tocoo(), "matrix": sp.csc_matrix(A),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", list(_kinds(grid(3))))
+def test_matrices_of_the_last_pattern_are_taken_as_they_are(kind):
+    A, n = grid(3), 9
+    shifted = sp.csc_array(A + sp.diags_array(np.arange(1.0, n + 1.0)))
+    first, second = _kinds(A)[kind], _kinds(shifted)[kind]
+    factor = gs.cholesky(first)
+    for _ in range(2):  # the second time the places are known
+        for M, dense in ((first, A.toarray()), (second, shifted.toarray())):
+            factor.cholesky_inplace(M, beta=0.5)
+            P, dense = factor.P(), dense + 0.5 * np.eye(n)
+            wanted = np.linalg.cholesky(dense[P][:, P])
+            assert np.abs(factor.L().toarray() - wanted).max() <= 1e-14
+    wrong = second.copy()
+    wrong.data[2] = np.nan
+    other = sp.csc_array(np.eye(n) + np.eye(n, k=n - 1) + np.eye(n, k=1 - n))
+    for M, kind_of_error in ((wrong, ValueError), (other, ValueError), (1j * second, TypeError)):
+        with pytest.raises(kind_of_error):
+            factor.cholesky_inplace(M)
+        assert np.abs(factor.L().toarray() - wanted).max() <= 1e-14
+    if kind in ("csc", "csr"):
+        wrong = second.copy()
+        wrong.data[1] += 0.25
+        with pytest.raises(ValueError, match="not the transpose|symmetric"):
+            factor.cholesky_inplace(wrong)
+    factor.cholesky_inplace(sp.csc_array(4 * np.eye(n, dtype=int)), beta=5.0)
+    assert np.abs(factor.L().toarray() - 3.0 * np.eye(n)).max() <= 1e-15
+
+
 def test_updates_and_downdates():
     A = grid(6)
     factor = gs.cholesky(A)
@@ -245,13 +296,36 @@ def test_updates_and_downdates():
         factor.update_inplace(np.ones(36))
     with pytest.raises(ValueError, match="C has 4 rows"):
         factor.update_inplace(np.ones(4))
+    with pytest.raises(ValueError, match="C has an entry that is not finite"):
+        factor.update_inplace(np.where(c, np.inf, 0.0))
     assert np.abs(factor.L().toarray() - first).max() <= 1e-13
     with pytest.raises(gs.NotPositiveDefiniteError):
         factor.update_inplace(10.0 * c, subtract=True)
+    assert np.abs(factor.L().toarray() - first).max() <= 1e-13  # as before
+    with pytest.raises(gs.NotPositiveDefiniteError):
+        factor.cholesky_inplace(-1.0 * A)
     with pytest.raises(ValueError, match="was not positive definite"):
         factor(np.ones(36))
     factor.cholesky_inplace(A)
     assert np.abs(factor.L().toarray() - first).max() <= 1e-13
+
+
+@pytest.mark.parametrize("family", ["grid", "blocks", "dense"])
+def test_updates_by_many_columns(family):
+    A, rng = FAMILIES[family], np.random.default_rng(0)
+    i, j = sp.triu(A, 1).coords
+    e = rng.integers(0, i.size, 4)  # edges, the ends of one column each; one entry is given twice
+    rows = np.concatenate([i[e], j[e], i[e[:1]]])
+    columns = np.concatenate([np.arange(4), np.arange(4), [0]])
+    C = sp.coo_array((rng.normal(size=9), (rows, columns)), shape=(A.shape[0], 4))
+    factor = gs.cholesky(A)
+    factor.update_inplace(C)
+    dense, P = A.toarray() + (C @ C.T).toarray(), factor.P()
+    wanted = np.linalg.cholesky(dense[P][:, P])
+    assert np.abs(factor.L().toarray() - wanted).max() <= bound(A, wanted)
+    factor.update_inplace(C, subtract=True)
+    wanted = np.linalg.cholesky(A.toarray()[P][:, P])
+    assert np.abs(factor.L().toarray() - wanted).max() <= bound(A, wanted)
 
 
 def test_one_triangle_stands_for_both():
@@ -282,8 +356,34 @@ def test_single_precision_stays():
 
 def test_sparse_right_hand_sides_come_back_sparse():
     A = grid(3)
-    x = gs.cholesky(A)(sp.csc_array(np.eye(9)[:, :2]))
-    assert sp.issparse(x) and np.abs((A @ x).toarray() - np.eye(9)[:, :2]).max() <= 1e-14
+    b = np.eye(9)[:, :2]
+    factor = gs.cholesky(A)
+    assert np.abs((A @ factor(sp.coo_array(b))).toarray() - b).max() <= 1e-14
+    for name in (
+        "solve_A", "solve_LDLt", "solve_L", "solve_Lt", "solve_LD", "solve_DLt", "solve_D",
+        "apply_P", "apply_Pt",
+    ):  # fmt: skip
+        solve = getattr(factor, name)
+        x = solve(b=sp.csc_array(b))
+        assert isinstance(x, sp.csc_array) and np.array_equal(x.toarray(), solve(b))
+    x = factor.solve_L(sp.csr_array(b), use_LDLt_decomposition=False)
+    assert np.array_equal(x.toarray(), factor.solve_L(b, False))
+
+
+def test_sparse_results_are_matrices_where_the_user_has_matrices():
+    """Code for matrices multiplies them by ``*``, which is the product by entries of arrays."""
+    A, b = grid(3), np.eye(9)[:, :2]
+    for user, kinds in (
+        (A, (sp.csc_array, sp.csr_array)),
+        (sp.coo_matrix(A), (sp.csc_matrix, sp.csr_matrix)),
+    ):
+        for factor in (gs.cholesky(user), gs.cholesky(user).cholesky(A)):
+            found = factor.L(), factor.LD(), *factor.L_D(), factor.inv(), factor(sp.coo_array(b))
+            assert all(isinstance(one, kinds[0]) for one in found)
+            by_rows = factor.inverse_at(A), factor.logdet_gradient()
+            assert all(isinstance(one, kinds[1]) for one in by_rows)
+    L, P = factor.L(), factor.P()
+    assert abs(L * L.T - A[P][:, P]).max() <= 1e-14
 
 
 def test_copies_and_pickles():
@@ -308,6 +408,15 @@ def test_indefinite_matrices_are_refused_with_a_row():
     with pytest.raises(gs.NotPositiveDefiniteError):
         factor.cholesky(-1.0 * grid(5))
     assert issubclass(gs.NotPositiveDefiniteError, np.linalg.LinAlgError)
+
+
+def test_a_definite_matrix_whose_factor_is_lost_is_not_called_indefinite(monkeypatch):
+    def lost(*_):
+        raise IndefiniteError(3)
+
+    monkeypatch.setattr(cholesky_module, "Root", lost)
+    with pytest.raises(gs.NotPositiveDefiniteError, match="is positive definite, but .* row 3"):
+        gs.cholesky(grid(3))
 
 
 def test_a_matrix_that_follows_and_is_singular_is_named_and_the_factor_mended():

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 import graphsys as gs
 from graphsys.families import random_system
-from graphsys.kernels.analysis.equilibration import sweep
+from graphsys.kernels.analysis.equilibration import SMALL_STEP, balance, sweep
 from graphsys.matrix.equilibration import Scaling, _Entries, _least_squares, matched, scaled
 from graphsys.matrix.from_scipy import coordinates
 
@@ -96,6 +96,34 @@ def test_no_matching_where_a_row_finds_no_column():
 
 
 @pytest.mark.parametrize("seed", range(5))
+def test_of_the_scales_of_a_matching_those_near_the_means_are_taken(seed):
+    """A triangle of ones has one matching, and all r_1 >= ... >= r_n, c = -r as its scales."""
+    rng, n = np.random.default_rng(seed), 20
+    r, c = rng.integers(-200, 200, (2, n))
+    wide = sp.csr_array(np.ldexp(np.ldexp(np.tril(np.ones((n, n))), r[:, None]), c))
+    system = gs.System.from_scipy(wide, 1)
+    found = Scaling.of(system.graph, system.values, False)
+    assert np.ptp(found.row + r) <= 2 and np.ptp(found.column + c) <= 2
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_balanced_entries_have_geometric_means_of_one(symmetric):
+    rng, n = np.random.default_rng(0), 6
+    i, j = np.nonzero(np.ones((n, n)))
+    r, c = rng.uniform(-40.0, 40.0, (2, n))
+    c = r if symmetric else c
+    size = rng.uniform(-3.0, 3.0, (n, n))
+    size = (size + size.T if symmetric else size).ravel() - r[i] - c[j]
+    found = np.empty((2, n))
+    found = (found[0], found[0] if symmetric else found[1])
+    balance(i, j, size, symmetric, 40, *found, *np.empty((3, n)))
+    left = (size + found[0][i] + found[1][j]).reshape(n, n)
+    most = 2 * n * SMALL_STEP  # of the means of rows and columns after the last two steps
+    assert np.abs(left.sum(axis=1)).max() <= most
+    assert np.abs(left.sum(axis=0)).max() <= most
+
+
+@pytest.mark.parametrize("seed", range(5))
 def test_a_matching_leaves_no_entry_above_one(seed):
     """Duals of the assignment problem: feasible, and tight along a permutation."""
     rng, n = np.random.default_rng(seed), 12
@@ -179,11 +207,38 @@ def test_a_scaling_fits_where_rows_and_columns_of_another_matrix_are_moderate():
 def test_right_hand_sides_one_after_another(columns):
     found = Scaling(np.array([1, 2]), np.array([3, 4]), np.zeros(0, np.int64))
     x = np.ones(2 * columns)
-    assert found.right_hand_side(x, False).tolist() == [2.0, 4.0] * columns
-    assert found.right_hand_side(x, True).tolist() == [8.0, 16.0] * columns
-    assert found.solution(x, False).tolist() == [8.0, 16.0] * columns
-    assert found.solution(x, True).tolist() == [2.0, 4.0] * columns
+    for transposed, right, solution in (False, [2, 4], [8, 16]), (True, [8, 16], [2, 4]):
+        b, shift = found.right_hand_side(x, transposed)
+        assert shift == 0 and b.tolist() == right * columns
+        assert found.solution(x, transposed, 0).tolist() == solution * columns
     assert found.logarithm() == pytest.approx(10 * np.log(2.0))
+
+
+@pytest.mark.parametrize("exponent", [[-1100, -50], [1100, 50]])
+def test_scaled_right_hand_sides_that_leave_the_range_get_a_common_exponent(exponent):
+    exponent = np.array(exponent)
+    found = Scaling(exponent, -exponent, np.zeros(0, np.int64))
+    x = np.array([3.0, 5.0])
+    b, shift = found.right_hand_side(x, False)
+    assert np.log2(np.abs(b).max()) <= 0.9 * 1024 + 1 and (np.abs(b) > 2.0**-1022).all()
+    assert found.solution(b, False, shift).tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("solver", [gs.splu, lambda A: gs.System.from_scipy(A).factorize()])
+@pytest.mark.parametrize("exponent", [-990, 850, 930, 990])
+def test_columns_of_any_scale_beside_rows_without_others(solver, exponent):
+    """Rows and columns of one entry let a scaling choose between rows and columns freely."""
+    rng = np.random.default_rng(0)
+    A = sp.random_array((300, 300), density=0.01, rng=rng) + 20.0 * sp.eye_array(300)
+    column = exponent * (np.arange(300) % 2)
+    x = rng.integers(1, 9, 300).astype(float)
+    wide = A.toarray()
+    factors = solver(sp.csr_array(np.ldexp(wide, column)))
+    for got in (
+        np.ldexp(factors.solve(wide @ x), column),
+        factors.solve(np.ldexp(x @ wide, column), "T"),
+    ):
+        assert np.abs(got - x).max() <= 300 * 2.0**-52 * 9.0  # A is dominated by its diagonal
 
 
 @pytest.mark.parametrize("block", [1, 2])

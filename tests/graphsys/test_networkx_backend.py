@@ -128,6 +128,35 @@ def test_bad_graphs_are_refused_as_by_networkx(call, error, sentence):
         call()
 
 
+def test_edges_of_weight_zero_carry_no_current():
+    G = nx.cycle_graph(5)
+    nx.set_edge_attributes(G, 2.0, "w")
+    G[0][1]["w"] = 0.0
+    P = nx.path_graph([1, 2, 3, 4, 0])
+    options = {"weight": "w", "invert_weight": False, "backend": "graphsys"}
+    found = nx.resistance_distance(G, 0, 1, **options)
+    assert found == pytest.approx(2.0) == nx.resistance_distance(P, 0, 1) / 2.0
+    assert nx.number_of_spanning_trees(G, weight="w", backend="graphsys") == pytest.approx(16.0)
+    G[2][3]["w"] = 0.0  # and this one cuts it
+    assert nx.number_of_spanning_trees(G, weight="w", backend="graphsys") == 0.0
+    assert nx.effective_graph_resistance(G, **options) == np.inf
+    for function, more in (
+        (nx.resistance_distance, {"invert_weight": False}),
+        (nx.current_flow_closeness_centrality, {}),
+        (nx.edge_current_flow_betweenness_centrality, {}),
+    ):
+        with pytest.raises(nx.NetworkXError, match="edges of weight 0 carry no current"):
+            function(G, weight="w", backend="graphsys", **more)
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf])
+def test_weights_that_are_not_finite_are_refused(weight):
+    G = nx.cycle_graph(5)
+    G[2][3]["w"] = weight
+    with pytest.raises(nx.NetworkXError, match=r"weight of edge \(2, 3\) is not finite"):
+        nx.current_flow_closeness_centrality(G, weight="w", backend="graphsys")
+
+
 def test_many_nodes_go_by_portions(monkeypatch):
     monkeypatch.setattr(networkx_backend, "COLUMNS", 7)
     G = graph()

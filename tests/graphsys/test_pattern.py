@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import graphsys as gs
+from graphsys.interop.pattern import check
 
 EPS = np.finfo(float).eps
 
@@ -216,3 +217,9 @@ def test_positions_without_a_meaning_are_refused(make, kind, words):
 def test_arguments_without_a_meaning_are_refused(arguments, options, kind, words):
     with pytest.raises(kind, match=words):
         gs.Pattern([0, 1], [0, 1]).solve(*arguments, **options)
+
+
+@pytest.mark.parametrize("pattern", [np.eye(2), sp.csr_array(np.eye(2)), ([0, 1], [0, 1])])
+def test_other_objects_than_patterns_are_named(pattern):
+    with pytest.raises(TypeError, match=f"pattern is a {type(pattern).__name__}; make one"):
+        check(pattern)

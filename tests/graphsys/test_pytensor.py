@@ -116,6 +116,12 @@ def test_arguments_without_a_meaning_are_refused():
         gs.pytensor.solve(pattern, [1.0], [[[1.0]]])
     with pytest.raises(TypeError, match="complex128"):
         gs.pytensor.logdet(pattern, [1.0j])
+    for function in (
+        lambda: gs.pytensor.solve(None, [1.0], [1.0]),
+        lambda: gs.pytensor.logdet(None, [1.0]),
+    ):
+        with pytest.raises(TypeError, match="pattern is a NoneType"):
+            function()
     with pytest.raises(ValueError, match="singular is 'zero'"):
         gs.pytensor.solve(pattern, [1.0], [1.0], singular="zero")
     with pytest.raises(ValueError, match=r"data has shape \(2,\)"):

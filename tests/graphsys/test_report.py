@@ -5,6 +5,7 @@ import doctest
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import graphsys as gs
 from graphsys import symbolic
@@ -189,6 +190,16 @@ def test_a_node_whose_pivot_failed_is_said_to_be_put_later():
 
     assert facts(after)["put later"].startswith("1 node behind all neighbours")
     assert facts(after)["put later"].endswith(": 5")
+
+
+def test_systems_and_factors_of_any_kind_are_explained():
+    system = gs.System(nx.path_graph(3), 2)
+    assert gs.explain(system) == gs.explain(system.analyze())
+    A = sp.csc_array(np.eye(3))
+    for made in (gs.splu(A), gs.cholesky(A)):
+        assert gs.explain(made) == gs.explain(made.factor)
+    with pytest.raises(TypeError, match="csc_array is no System, .* gs.System.from_scipy"):
+        gs.explain(A)
 
 
 def test_long_labels_are_shortened():

@@ -8,6 +8,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, issparse, 
 from scipy.sparse import linalg as sla
 
 import graphsys as gs
+from graphsys.interop.sparse_linalg import FactorizedMatrix
 
 
 def matrix(n=40, seed=0, dtype=float):
@@ -88,6 +89,67 @@ def test_another_matrix_of_the_same_pattern_is_factorized_again():
     assert np.allclose(2.0 * A @ factors.solve(np.ones(40)), 1.0)
 
 
+@pytest.mark.parametrize("rows_too", [False, True])
+def test_csc_matrices_of_the_same_pattern_are_taken_as_they_are(rows_too, monkeypatch):
+    A, b = matrix(), np.ones(40)
+    factors = gs.splu(A)
+    assert factors._lu is not None
+    monkeypatch.setattr(FactorizedMatrix, "_entries", None)
+    for scale in (2.0, 3.0):
+        factors.refactorize(csr_array(scale * A) if rows_too else scale * A)
+        assert np.allclose(scale * A @ factors.solve(b), 1.0)
+    monkeypatch.undo()
+    other = csc_array(np.diag(A.diagonal()))  # fewer entries
+    factors.refactorize(other)
+    assert np.allclose(other @ factors.solve(b), 1.0)
+    A.data[3] = np.nan
+    with pytest.raises(ValueError, match="A.* is nan"):
+        factors.refactorize(A)
+    assert np.allclose(other @ factors.solve(b), 1.0)
+
+
+def test_matrices_of_logical_and_single_complex_numbers():
+    A = csc_array(np.eye(3)) * (2.0 + 1.0j)
+    x = gs.splu(A.astype(np.complex64)).solve(np.ones(3))
+    assert x.dtype == np.complex128 and np.allclose(x, 0.4 - 0.2j)
+    for kind in (np.float32, np.complex64):
+        x = gs.spsolve(A.astype(np.complex64), np.ones(3, kind))
+        assert x.dtype == sla.spsolve(A.astype(np.complex64), np.ones(3, kind)).dtype
+    assert gs.splu(csc_array(np.eye(3, dtype=bool))).solve([1.0, 2.0, 3.0]).tolist() == [1, 2, 3]
+
+
+def test_singular_matrices_are_refused_by_their_rows():
+    # rows 2 to 4 and 5 to 7 are one node each: nodes have other numbers than rows
+    A = np.zeros((9, 9))
+    A[:2, :2], A[2:5, 2:5], A[5:8, 5:8], A[8, 8] = np.eye(2), np.eye(3) + 1.0, 1.0, 1.0
+    for spec in ("COLAMD", "NATURAL"):
+        with pytest.raises(gs.SingularPivotError, match="one of the rows 5 to 7") as caught:
+            gs.splu(csc_array(A), spec)
+        assert caught.value.node == 5
+        A[8, 8] = 0.0
+        with pytest.raises(gs.SingularPivotError, match="no pivot is left for row 8;") as caught:
+            gs.splu(csc_array(A), spec)
+        assert caught.value.node == 8
+        A[8, 8] = 1.0
+        factors = gs.splu(csc_array(np.eye(9)), spec)
+        with pytest.raises(gs.SingularPivotError, match="rows 0, 1, 2, 3, 4 and 4 more"):
+            factors.refactorize(csc_array((9, 9)))
+    path = csc_array(np.array([[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]]))
+    with pytest.raises(gs.SingularPivotError, match=r"singular to working precision at row \d"):
+        gs.splu(path)
+
+
+def test_attributes_of_superlu_without_a_meaning_are_named():
+    factors = gs.splu(matrix())
+    assert repr(factors) == "FactorizedMatrix(40 rows, float64)"
+    for name in ("L", "U", "perm_r", "perm_c"):
+        assert hasattr(sla.splu(matrix()), name) and not hasattr(factors, name)
+        with pytest.raises(AttributeError, match="stored as inverses; the determinant is factor"):
+            getattr(factors, name)
+    with pytest.raises(AttributeError, match="no attribute 'other'"):
+        factors.other  # noqa: B018
+
+
 def test_dense_matrices_are_taken_too():
     assert np.allclose(gs.spsolve([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0]), [1.0, 2.0])
 
@@ -107,6 +169,15 @@ def test_dense_matrices_are_taken_too():
 def test_bad_input_is_refused(A, b, error, sentence):
     with pytest.raises(error, match=sentence):
         gs.spsolve(A, b)
+
+
+@pytest.mark.parametrize(
+    ("b", "kind"), [(csc_array(np.ones((3, 1))), "csc_array"), (None, "NoneType")]
+)
+def test_right_hand_sides_that_are_no_numbers_are_named(b, kind):
+    for factor in (gs.splu(csc_array(np.eye(3))), gs.splu(csc_array(np.eye(3))).factor):
+        with pytest.raises(TypeError, match=f"b is not an array of numbers but of type {kind}"):
+            factor.solve(b)
 
 
 def test_unknown_orders_are_refused():

@@ -188,6 +188,16 @@ def test_rows_without_a_pivot_are_named():
             system.factorize()
 
 
+def test_a_constraint_given_twice_is_a_singular_pivot():
+    """Solutions by factors that divide by 1e-33 overflow in the residual that judges them."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        H, B = rng.standard_normal((3, 3)), np.tile(rng.standard_normal((1, 3)), (2, 1))
+        A = sp.csr_array(np.block([[H + H.T, B.T], [B, np.zeros((2, 2))]]))
+        with pytest.raises(gs.SingularPivotError):
+            gs.System.from_scipy(A, symmetric=True).factorize()
+
+
 @pytest.mark.parametrize("dtype", [float, complex])
 def test_rows_that_are_dependent_to_rounding_are_refused(dtype):
     # Which sentence comes depends on rounding: no pivot is left, or one that is only rounding.

@@ -1,10 +1,12 @@
-"""Ruiz's sweeps: rows and columns are divided by the square roots of their largest entries."""
+"""Sweeps over rows and columns that scale them by their largest entries, or by geometric means."""
 
 from graphsys.kernels.base.jit import kernel
 
 #: Sweeps over rows and columns. Each halves the logarithm of what is left, so 12 bring any range of
 #: double precision down to a factor of two.
 SWEEPS = 12
+#: Logarithm to base 2 of changes of scales, in two steps, that end `balance`.
+SMALL_STEP = 0.125
 
 
 @kernel
@@ -50,3 +52,56 @@ def sweep(
                 r[i] -= 0.5 * of_rows[i]
             if not symmetric and of_columns[i] > -1e300:
                 c[i] -= 0.5 * of_columns[i]
+
+
+@kernel
+def balance(
+    # Tables:
+    row,
+    column,
+    # In:
+    size,
+    symmetric,
+    sweeps,
+    # Out:
+    r,
+    c,
+    # Work:
+    sums,
+    of_rows,
+    of_columns,
+):
+    """r and c of nearly the least sum of (size + r_i + c_j)^2, by columns and rows in turn.
+
+    Arguments are those of `sweep`. Symmetric matrices take steps of the half length.
+    """
+    for i in range(r.size):
+        of_rows[i] = of_columns[i] = r[i] = c[i] = 0.0
+    for e in range(row.size):
+        of_rows[row[e]] += 1.0
+        of_columns[column[e]] += 1.0
+    before = 1.0
+    for half in range(2 * sweeps):
+        for i in range(r.size):
+            sums[i] = 0.0
+        for e in range(row.size):
+            left = size[e] + r[row[e]] + c[column[e]]
+            if symmetric or half % 2 == 0:
+                sums[column[e]] += left
+            if symmetric or half % 2 == 1:
+                sums[row[e]] += left
+        change = 0.0
+        for i in range(r.size):
+            if symmetric:
+                step = 0.5 * sums[i] / max(of_rows[i] + of_columns[i], 1.0)
+                r[i] -= step
+            elif half % 2 == 0:
+                step = sums[i] / max(of_columns[i], 1.0)
+                c[i] -= step
+            else:
+                step = sums[i] / max(of_rows[i], 1.0)
+                r[i] -= step
+            change = max(change, abs(step))
+        if max(change, before) <= SMALL_STEP:
+            return
+        before = change

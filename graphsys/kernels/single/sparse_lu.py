@@ -16,12 +16,14 @@ from graphsys.kernels.single.dense_lu import factorize_dense
 (
     START, INDEX, ROW, COLUMN, PART, BEFORE_START, BEFORE_AT, BEFORE_COLUMN, LOWER_START,
     LOWER_COLUMN, UPPER_START, UPPER_COLUMN, SINGLE, SINGLE_AT, LOAD_AT, LOAD_TO, STEP, PIVOTS,
-    PLACE, NAMES, BOUND, FLOOR, LIMIT, REST_SCALE, DATA, FACTORS, WORK,
-) = range(27)  # fmt: skip
+    PLACE, FOURTH, NAMES, BOUND, FLOOR, LIMIT, REST_SCALE, DATA, FACTORS, WORK,
+) = range(28)  # fmt: skip
 #: Fields of a step: first operation, first pivot to invert, first entry of U to scale by one.
 STEP_FIELDS = 3
 #: Steps of refinement at most: each gains the digits that growth leaves, 6 or more.
 REFINEMENTS = 3
+#: Status of a refined solution, and its backward error relative to one that is good: 2.3e-13.
+INACCURATE, TOLERATED = 2, 16.0
 #: Entries of L and U that ask for new pivots, relative to those that make factors doubtful.
 WEAKEST = 64.0
 #: Status: factors; factors that grew; a pivot is too small for the values, or these are too large
@@ -102,11 +104,14 @@ def _factorize(frame, operation, scaled, data, f):
         for e in range(step[s + 2], step[s + 2 + STEP_FIELDS]):
             u = scaled[2 * e]
             upper[u] *= pivot[scaled[2 * e + 1]]
+    weak, doubtful = 0, 0
     for s in range(0, part.size, PART_FIELDS):
         if part[s + LONG] != 0:
             wrong |= _factorize_rows(frame, s, f, floor)
         wrong |= _factorize_rest(frame, s, f, floor)
-    weak, doubtful = 0, 0
+        grown = _grown_rest(part, s, f, pointer(limit, lower_start[n] + upper_start[n]))
+        weak |= grown > WEAKEST
+        doubtful |= grown > 1.0
     for e in range(lower_start[n] + upper_start[n]):
         weak |= not abs(f[e]) <= WEAKEST * limit[e]
         doubtful |= not abs(f[e]) <= limit[e]
@@ -117,16 +122,16 @@ def _factorize(frame, operation, scaled, data, f):
 
 @inlined
 def _factorize_rows(frame, s, f, floor):
-    """Rows of L and U of a part one after another, each in ``w``: not 0 where a pivot is weak."""
-    n, part = indices(frame, ROW, f).size, indices(frame, PART, f)
-    column = pointer(indices(frame, COLUMN, f), 0)
-    lower_start = pointer(indices(frame, LOWER_START, f), 0)
-    lower_column = pointer(indices(frame, LOWER_COLUMN, f), 0)
-    upper_start = pointer(indices(frame, UPPER_START, f), 0)
-    upper_column = pointer(indices(frame, UPPER_COLUMN, f), 0)
+    """Rows of L and U of a part one after another, each in ``w``: not 0 where a pivot is weak.
+
+    Four rows of U that have the columns of the last, and their pivots', are subtracted together.
+    """
+    part = indices(frame, PART, f)
+    _, _, _, lower_start, lower_column = _lower_tables(frame, f)
+    _, column, upper_start, upper_column, lower, upper, pivot = _upper_tables(frame, f)
     place, w = pointer(indices(frame, PLACE, f), 0), pointer(numbers(frame, WORK, f), 0)
-    lower, upper = pointer(f, 0), pointer(f, lower_start[n])
-    pivot, dense = pointer(upper, upper_start[n]), pointer(f, part[s + DENSE_AT])
+    fourth = pointer(indices(frame, FOURTH, f), 0)
+    dense = pointer(f, part[s + DENSE_AT])
     rest, m, wrong = part[s + REST], part[s + AFTER] - part[s + REST], 0
     for k in range(part[s + FIRST], part[s + AFTER]):
         begin, end = lower_start[k], lower_start[k + 1]
@@ -139,11 +144,32 @@ def _factorize_rows(frame, s, f, floor):
         else:
             for j in range(m):
                 w[column[rest + j]] = dense[j * m + k - rest]
-        for e in range(begin, end):
-            factor, j = w[lower_column[e]], place[lower_column[e]]
+        e = begin
+        while e < end:
+            j = place[lower_column[e]]
+            at, after, factor = upper_start[j], upper_start[j + 1], w[lower_column[e]]
             lower[e] = factor
-            for u in range(upper_start[j], upper_start[j + 1]):
-                w[upper_column[u]] -= factor * upper[u]
+            if e + 3 < end and place[lower_column[e + 3]] == fourth[j]:
+                second = w[lower_column[e + 1]] - factor * upper[at]
+                at_2 = upper_start[place[lower_column[e + 1]]]
+                third = w[lower_column[e + 2]] - factor * upper[at + 1] - second * upper[at_2]
+                at_3 = upper_start[place[lower_column[e + 2]]]
+                last = w[lower_column[e + 3]] - factor * upper[at + 2] - second * upper[at_2 + 1]
+                last -= third * upper[at_3]
+                at_4 = upper_start[fourth[j]]
+                lower[e + 1], lower[e + 2], lower[e + 3] = second, third, last
+                for t in range(after - at - 3):
+                    w[upper_column[at_4 + t]] -= (
+                        factor * upper[at + 3 + t]
+                        + second * upper[at_2 + 2 + t]
+                        + third * upper[at_3 + 1 + t]
+                        + last * upper[at_4 + t]
+                    )
+                e += 4
+            else:
+                for u in range(at, after):
+                    w[upper_column[u]] -= factor * upper[u]
+                e += 1
         if k < rest:
             size, inverse = abs(w[column[k]]), 1.0 / w[column[k]]
             wrong |= not size > floor[k]
@@ -169,6 +195,18 @@ def _factorize_rest(frame, s, f, floor):
     for k in range(m):
         wrong |= not abs(f[at + k * m + k]) > floor[rest + k]
     return wrong
+
+
+@inlined
+def _grown_rest(part, s, f, limit):
+    """Largest entry of U of a dense rest, relative to the limit of its column."""
+    rest, at, m, most = part[s + REST], part[s + DENSE_AT], part[s + AFTER] - part[s + REST], 0.0
+    for j in range(m):
+        largest, upper = 0.0, pointer(f, at + j * m)
+        for i in range(j + 1):
+            largest = max(largest, abs(upper[i]))
+        most = max(most, largest / limit[rest + j])
+    return most
 
 
 @kernel
@@ -211,23 +249,49 @@ def solve_parts(
 
 
 @inlined
+def _lower_tables(frame, f):
+    """Entries of the matrix before parts, and of L."""
+    return (
+        pointer(indices(frame, BEFORE_START, f), 0),
+        pointer(indices(frame, BEFORE_AT, f), 0),
+        pointer(indices(frame, BEFORE_COLUMN, f), 0),
+        pointer(indices(frame, LOWER_START, f), 0),
+        pointer(indices(frame, LOWER_COLUMN, f), 0),
+    )
+
+
+@inlined
+def _upper_tables(frame, f):
+    """Rows and columns of pivots, entries of U, and the numbers of L, U and the pivots."""
+    row, lower_start = indices(frame, ROW, f), indices(frame, LOWER_START, f)
+    upper_start = indices(frame, UPPER_START, f)
+    upper_at = lower_start[row.size]
+    return (
+        pointer(row, 0),
+        pointer(indices(frame, COLUMN, f), 0),
+        pointer(upper_start, 0),
+        pointer(indices(frame, UPPER_COLUMN, f), 0),
+        pointer(f, 0),
+        pointer(f, upper_at),
+        pointer(f, upper_at + upper_start[row.size]),
+    )
+
+
+@inlined
+def _rest_tables(frame, f):
+    """Parts, and rows and scales of their dense rests."""
+    return indices(frame, PART, f), integers(frame, NAMES, f), doubles(frame, REST_SCALE, f)
+
+
+@inlined
 def _solve_part(frame, s, f, given, y, x):
     """x <- U^-1 L^-1 b for one part; its rest in ``y``."""
-    n, part, names = indices(frame, ROW, f).size, indices(frame, PART, f), integers(frame, NAMES, f)
-    row, column = pointer(indices(frame, ROW, f), 0), pointer(indices(frame, COLUMN, f), 0)
-    before_start = pointer(indices(frame, BEFORE_START, f), 0)
-    before_at = pointer(indices(frame, BEFORE_AT, f), 0)
-    before_column = pointer(indices(frame, BEFORE_COLUMN, f), 0)
-    lower_start = pointer(indices(frame, LOWER_START, f), 0)
-    lower_column = pointer(indices(frame, LOWER_COLUMN, f), 0)
-    upper_start = pointer(indices(frame, UPPER_START, f), 0)
-    upper_column = pointer(indices(frame, UPPER_COLUMN, f), 0)
-    data, lower = pointer(numbers(frame, DATA, f), 0), pointer(f, 0)
-    rest_scale = doubles(frame, REST_SCALE, f)
+    before_start, before_at, before_column, lower_start, lower_column = _lower_tables(frame, f)
+    row, column, upper_start, upper_column, lower, upper, pivot = _upper_tables(frame, f)
+    part, names, rest_scale = _rest_tables(frame, f)
+    data = pointer(numbers(frame, DATA, f), 0)
     first, rest, after = part[s + FIRST], part[s + REST], part[s + AFTER]
     m = after - rest
-    upper = pointer(f, lower_start[n])
-    pivot = pointer(upper, upper_start[n])
     for i in range(first, after):
         k = i if i < rest else rest + names[i]
         total = given[row[k]]
@@ -306,21 +370,12 @@ def solve_parts_transposed(
 @inlined
 def _solve_part_transposed(frame, s, f, w, y, x):
     """x <- L^-T U^-T w for one part, then w <- w - B^T x; its rest in ``y``."""
-    n, part, names = indices(frame, ROW, f).size, indices(frame, PART, f), integers(frame, NAMES, f)
-    row, column = pointer(indices(frame, ROW, f), 0), pointer(indices(frame, COLUMN, f), 0)
-    before_start = pointer(indices(frame, BEFORE_START, f), 0)
-    before_at = pointer(indices(frame, BEFORE_AT, f), 0)
-    before_column = pointer(indices(frame, BEFORE_COLUMN, f), 0)
-    lower_start = pointer(indices(frame, LOWER_START, f), 0)
-    lower_column = pointer(indices(frame, LOWER_COLUMN, f), 0)
-    upper_start = pointer(indices(frame, UPPER_START, f), 0)
-    upper_column = pointer(indices(frame, UPPER_COLUMN, f), 0)
-    data, lower = pointer(numbers(frame, DATA, f), 0), pointer(f, 0)
-    rest_scale = doubles(frame, REST_SCALE, f)
+    before_start, before_at, before_column, lower_start, lower_column = _lower_tables(frame, f)
+    row, column, upper_start, upper_column, lower, upper, pivot = _upper_tables(frame, f)
+    part, names, rest_scale = _rest_tables(frame, f)
+    data = pointer(numbers(frame, DATA, f), 0)
     first, rest, after = part[s + FIRST], part[s + REST], part[s + AFTER]
     m = after - rest
-    upper = pointer(f, lower_start[n])
-    pivot = pointer(upper, upper_start[n])
     for k in range(first, rest):
         value = w[column[k]]
         for e in range(upper_start[k], upper_start[k + 1]):
@@ -374,7 +429,8 @@ def solve_parts_refined(
 ):
     """A x = b or A^T x = b for one vector, refined until the backward error is ``good``.
 
-    1 if x is not finite. A step that does not reduce the error is not taken.
+    1 if x is not finite, and `INACCURATE` if the error stays above `TOLERATED` times as much. A
+    step that does not reduce the error is not taken.
     """
     if _solve(frame, b, transposed, work, x) != 0:
         return 1
@@ -384,12 +440,13 @@ def solve_parts_refined(
             break
         for i in range(x.size):
             better[i] += x[i]
-        before, error = error, residual_of_parts(frame, b, better, transposed, size, r)
-        if not error < before:
+        after = residual_of_parts(frame, b, better, transposed, size, r)
+        if not after < error:
             break
+        error = after
         for i in range(x.size):
             x[i] = better[i]
-    return 0
+    return 0 if error <= TOLERATED * good else INACCURATE
 
 
 @inlined
