@@ -219,3 +219,29 @@ def test_limits_of_a_body_almost_without_mass_are_reached_as_those_of_any_other(
         reached += abs(angles[0]) > 0.2 - 1e-6 or abs(angles[1]) > 0.3 - 1e-6
     assert reached > 10
     assert factorizations < 10 * 120
+
+
+@pytest.mark.parametrize("timestep", [5e-4, 1e-5])
+def test_heavy_rotors_rest_at_limits_in_short_steps(timestep):
+    """Rounding of angles over the timestep, times the rotors' inertia, is what momenta can be."""
+    mechanism = dy.Mechanism()
+    parent = mechanism.world
+    for k in range(3):
+        bar = mechanism.add_body(dy.Box(0.02, 0.02, 0.1, mass=0.01), name=f"bar {k}")
+        ends = {"parent_point": (0, 0, 0.05 if k else 0.0), "child_point": (0, 0, -0.05)}
+        mechanism.add_joint(
+            dy.Revolute(
+                parent, bar, (0, 1, 0), **ends, name=f"hinge {k}", armature=4.0,
+                limits=(0.3, 2.0),
+            )
+        )  # fmt: skip
+        parent = bar
+    model = mechanism.finalize(timestep)
+    state = model.initial_state()
+    for k in range(3):
+        model.set_joint(state, f"hinge {k}", 2.0)
+
+    after = dy.simulate(model, state, 50 * timestep).final
+
+    for k in range(3):
+        assert abs(model.joint(after, f"hinge {k}")[0] - 2.0) < 1e-5

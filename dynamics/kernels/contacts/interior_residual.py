@@ -31,6 +31,7 @@ from dynamics.kernels.contacts.islands import (
     list_open,
     measure,
     record_of,
+    rotors_rounding,
 )
 from dynamics.kernels.contacts.rows import contact_rows, gaps, weigh_planes
 from dynamics.kernels.contacts.varying_lengths import centre_friction, stop_impacts
@@ -133,11 +134,10 @@ def settle(plan, constant, h, settings, node, c, work, info):
         contacts[record + CONTACT_ERROR], contacts[record + ERROR_BEFORE] = 0.0, error
         contacts[record + GAINED] = error / max(before, 1e-300)
         if error > tolerance:
-            # stiff contacts and large impulses: no better than rounding
-            if (
-                not 0.1 * before
-                < error
-                <= ROUNDING * largest_impulse(plan, constant, record, x, contacts)
+            # stiff contacts and large impulses, or large rotors: no better than rounding
+            if error <= 0.1 * before or (
+                error > ROUNDING * largest_impulse(plan, constant, record, x, contacts)
+                and error > rotors_rounding(plan, constant, h, record, node.g, contacts)
             ):
                 contacts[record + CONTACT_ERROR] = -1.0
         there = there or contacts[record + CONTACT_ERROR] == 0.0

@@ -11,6 +11,7 @@ from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
     AIM,
+    ARMATURE,
     BARRIER_AT,
     BEST,
     BODIES,
@@ -43,6 +44,9 @@ from dynamics.kernels.base.layout import (
     OPENED,
     PACE,
     PHASE,
+    ROTORS,
+    ROW_CONSTANT_AT,
+    ROW_SIZE,
     ROWS,
     SLACK,
     SLOT,
@@ -69,6 +73,8 @@ from dynamics.kernels.contacts.rows import (
 CLOSEST = 0.999
 #: Momentum error over that of the iteration before, below which an island is not given up.
 FALLS = 0.1
+#: Rounding of an angle, 64 machine epsilons.
+ROUNDINGS = 64.0 * 2.2e-16
 
 
 @kernel
@@ -292,6 +298,22 @@ def largest_impulse(plan, constant, island, x, contacts):
             for row in range(first, first + plan[group + N_ROWS]):
                 most = max(most, constant[units + row] * abs(x[TWIST * n + row]))
     return most
+
+
+@kernel
+def rotors_rounding(plan, constant, h, island, g, contacts):
+    """Error of momenta of an island by rounding: a rotor's is that of a difference of angles."""
+    most = 0.0
+    for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            rotor = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + ARMATURE]
+            for side in range(2 if rotor != 0.0 else 0):
+                body = plan[group + A + side]
+                if body < plan[BODIES] and island_of(plan, contacts, body) == island:
+                    for j in range(body * BODY_SIZE + IMPULSE, body * BODY_SIZE + IMPULSE + TWIST):
+                        most = max(most, constant[j] * rotor * (1.0 + abs(g[row])))
+    return ROUNDINGS * most / h
 
 
 @kernel
