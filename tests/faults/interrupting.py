@@ -29,14 +29,18 @@ def is_ours(frame):
 
 
 @contextmanager
-def interrupted(seconds):
+def interrupted(seconds, begun=None):
     """Expect the KeyboardInterrupt of a SIGINT that comes after some seconds; yields its info.
 
     It comes while code of the packages runs: one between two lines of a test would end the tests.
+    Seconds count from the setting of the event ``begun``, if there is one: a busy machine may take
+    longer than that to begin.
     """
     main, over = threading.main_thread().ident, threading.Event()
 
     def interrupt():
+        while begun is not None and not over.is_set() and not begun.wait(0.1):
+            pass
         wait = seconds
         while not over.wait(wait):
             signal.pthread_kill(main, signal.SIGINT)

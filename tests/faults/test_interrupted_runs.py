@@ -44,10 +44,18 @@ def swinging(state, time):
 
 def test_a_run_with_a_controller_stops_wherever_the_interrupt_comes():
     model, state = cart_pole()
+    begun = threading.Event()
+
+    def controller(state, time):
+        if time > 0.025:  # two steps are done
+            begun.set()
+        return swinging(state, time)
+
     whole = dy.simulate(model, state, 5.0, controller=swinging)
-    for delay in np.random.default_rng(2).uniform(0.01, 0.04, 12):
-        with interrupted(delay) as caught:
-            dy.simulate(model, state, LONG, controller=swinging)
+    for delay in np.random.default_rng(2).uniform(0.0, 0.03, 12):
+        begun.clear()
+        with interrupted(delay, begun) as caught:
+            dy.simulate(model, state, LONG, controller=controller)
         check_prefix(caught.value.trajectory, whole)
     assert np.array_equal(dy.simulate(model, state, 5.0, controller=swinging).states, whole.states)
 
@@ -70,12 +78,20 @@ def test_a_controller_that_takes_long_is_interrupted_itself():
 def test_a_force_that_is_a_python_function_stops_wherever_the_interrupt_comes():
     mechanism = dy.Mechanism(gravity=(0.0, 0.0, 0.0))
     body = mechanism.add_body(mass=2.0, inertia=[1.0, 2.0, 3.0], name="ball")
-    mechanism.add_force(dy.Wrench(body, lambda t, z, u: np.cos(t) * np.ones(6), name="wind"))
+    begun = threading.Event()
+
+    def wind(t, z, u):
+        if t > 0.025:  # two steps are done
+            begun.set()
+        return np.cos(t) * np.ones(6)
+
+    mechanism.add_force(dy.Wrench(body, wind, name="wind"))
     model = mechanism.finalize(0.01)
     state = model.initial_state()
     whole = dy.simulate(model, state, 1.0)
-    for delay in np.random.default_rng(2).uniform(0.01, 0.03, 8):
-        with interrupted(delay) as caught:
+    for delay in np.random.default_rng(2).uniform(0.0, 0.02, 8):
+        begun.clear()
+        with interrupted(delay, begun) as caught:
             dy.simulate(model, state, LONG)
         check_prefix(caught.value.trajectory, whole)
     with interrupted(0.02):
