@@ -90,7 +90,7 @@ def _overlapping(mechanism: Mechanism, without: list[tuple[str, str]]) -> list[t
     try:
         model = trial.finalize()
         state = model.initial_state()
-    except (ValueError, InconsistentStateError):  # whoever finalizes it is told
+    except (ValueError, InconsistentStateError):  # `finalize` will raise it
         return []
     assert model.near is not None
     entry = model.near.entry(state)

@@ -174,9 +174,9 @@ def check_apart(model: Model, state: State, most: float) -> None:
     state = placed(model, state)
     gaps = look_at(model, state.data[None])[0, :, 0]
     over = np.where(_constants(model, layout.SOFTNESS) > 0.0, 0.0, gaps / _lengths(model))
-    for k, (name, _) in enumerate(model.tables.contact_touches):
-        contact = model.mechanism.contacts.get(name)
-        if over[k] < -most and contact is not None and contact.plane is not None:
+    for k in np.flatnonzero(over < -most).tolist():
+        contact = model.mechanism.contacts.get(model.tables.contact_touches[k][0])
+        if contact is not None and contact.plane is not None:
             # a motion sees rounded rims, which a plane between sharp ones may cut
             rims = contact.plane.first.rim + contact.plane.other.rim
             over[k] = min(0.0, (gaps[k] + ROUND * rims) / _lengths(model)[k])

@@ -86,7 +86,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
     inputs, part, motion, ends, work, solver, info)`` returns its iterations, or what went wrong,
     the motion then unchanged; ``part`` is its `Place`. ``advance(plan, ends, info)`` returns the
     ends of the next interval. ``adapt(plan, constant, h, done, part, motion, ends, work, info)``
-    follows each division, with its last interval and what that returned.
+    follows intervals that failed, and the last one of a step, or all of them (`keeps_intervals`).
     """
 
     def step(
