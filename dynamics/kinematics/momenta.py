@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_diag, csr_array, diags_array, lil_array
+from scipy.sparse import bsr_array, csr_array, diags_array, lil_array
 
 import graphsys as gs
 from dynamics import rotation
@@ -67,7 +67,7 @@ def velocities_of(tables: Tables, pose: Float, momentum: Float) -> Float:
     if tables.plan[layout.ROTORS] == 0:
         return np.asarray(np.linalg.solve(blocks, momentum[..., None])[..., 0])
     inertias, G = _rotors(tables, pose, tables.constant)
-    whole = block_diag(blocks, format="csr") + G.T @ diags_array(inertias) @ G
+    whole = bsr_array((blocks, np.arange(n), np.arange(n + 1))) + G.T @ diags_array(inertias) @ G
     system = gs.System.from_scipy(whole, layout.TWIST)
     return np.asarray(system.solve(momentum.ravel())).reshape(n, layout.TWIST)
 
