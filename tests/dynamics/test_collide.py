@@ -13,6 +13,7 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.kernels.collisions import gjk, watch
+from dynamics.kernels.contacts.geometry import ROUND
 from dynamics.kinematics import near_models
 from dynamics.parts.convex_hulls import separation
 from dynamics.parts.geometry import Geometry, Mesh, Surface
@@ -577,11 +578,11 @@ def test_a_step_is_taken_back_where_a_body_strays_in_between():
 
 
 def tilted_cylinder(depth):
-    """A cylinder 1e-5 rad from upright, whose rim is so deep in the box below."""
+    """A cylinder almost upright, whose rim is so deep in the box below."""
     mechanism = dy.Mechanism()
     mechanism.add_obstacle(dy.HalfSpace(), name="floor")
     mechanism.add_body(dy.Box(0.4, 0.4, 0.1, mass=5.0), name="box", position=(0, 0, 0.05 + 1e-6))
-    tilt, (r, half) = 1e-5, (0.08, 0.1)
+    tilt, (r, half) = ROUND, (0.08, 0.1)
     z = 0.1 + 1e-6 + half * np.cos(tilt) + r * np.sin(tilt) - depth
     orientation = rotation.from_axis_angle((1, 1, 0), tilt)  # between the points it stands on
     mechanism.add_body(SHAPES[3], name="roll", position=(0, 0, z), orientation=orientation)
@@ -590,12 +591,12 @@ def tilted_cylinder(depth):
 
 
 def test_starts_may_overlap_by_what_rims_are_rounded():
-    """Motions see rims rounded by 1e-5 of their radius, 0.8 um, and may start where they ended."""
-    model = tilted_cylinder(4e-7)
+    """Motions see rims rounded by a thousandth of their radius, and may start where they ended."""
+    model = tilted_cylinder(0.5 * ROUND * 0.08)
     after = dy.simulate(model, model.initial_state(), 0.1).final
-    assert abs(after.pose[1, 2] - 0.2) < 2e-6
+    assert abs(after.pose[1, 2] - 0.2) < 2.0 * ROUND * 0.08
 
-    model = tilted_cylinder(2e-6)
+    model = tilted_cylinder(2.5 * ROUND * 0.08)
     with pytest.raises(dy.InconsistentStateError, match=r"box\|roll"):
         dy.simulate(model, model.initial_state(), 0.1)
 

@@ -40,8 +40,9 @@ USER_GAP = 7
 
 #: Distances below this have no direction, m.
 TINY = 1e-12
-#: Part of its radius by which the end of a cylinder is rounder than its rim, where it tilts.
-ROUND = 1e-5
+#: Part of its radius by which the end of a cylinder is rounder than its rim, where it tilts. With
+#: 1e-5 of it, planes that meet an end flat do not settle (docs/theory/contacts.md).
+ROUND = 1e-3
 
 
 @kernel
