@@ -228,7 +228,7 @@ def _read(path: Path) -> Any:
             return np.load(path, allow_pickle=False)
         from scipy.io import mmread
 
-        return mmread(path)
+        return mmread(path, spmatrix=False)
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise ValueError(f"cannot read {path}: {reason}") from error

@@ -42,7 +42,7 @@ GRAPHS = {
 
 def pattern(path):
     """Graph of a matrix file."""
-    A = coo_array(mmread(path))
+    A = coo_array(mmread(path, spmatrix=False))
     graph = nx.empty_graph(A.shape[0])
     graph.add_edges_from((i, j) for i, j in zip(*A.coords, strict=True) if i != j)
     return graph

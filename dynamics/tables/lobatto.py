@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
-from scipy.special import roots_jacobi
 
 __all__ = ["NAMED", "Rule", "lobatto"]
 
@@ -62,7 +61,8 @@ def lobatto(s: int) -> Rule:
     if not 1 <= s <= MOST:
         raise ValueError(f"there is no Lobatto rule of degree {s} here: choose 1 to {MOST}")
     last = np.eye(s + 1)[s]
-    inner = roots_jacobi(s - 1, 1, 1)[0] if s > 1 else np.empty(0)  # zeros of P_s'
+    # all are real; numpy gives them a complex type from 2.5 on
+    inner = legendre.legroots(legendre.legder(last)).real if s > 1 else np.empty(0)
     x = np.concatenate([[-1.0], inner, [1.0]])
     x = 0.5 * (x - x[::-1])  # symmetric to the last digit
     weights = 1.0 / (s * (s + 1) * legendre.legval(x, last) ** 2)

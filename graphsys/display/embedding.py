@@ -106,7 +106,7 @@ def _radial(network: Any, nodes: list[int]) -> Places:
     for _ in range(2):  # the farthest node from the farthest from any: a longest path
         longest = list(nx.single_source_shortest_path(network, longest[-1]).values())[-1]
     middle = longest[len(longest) // 2]
-    above = {child: parent for child, parent in nx.bfs_predecessors(network, middle)}
+    above = {child: parent for parent, child in nx.bfs_edges(network, middle)}
     leaves = dict.fromkeys(nodes, 0)
     for node in [*reversed(above), middle]:
         leaves[node] = max(leaves[node], 1)

@@ -14,6 +14,9 @@ from .robots import link, load, robot
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+#: pycollada sets shapes of arrays, which numpy 2.5 advises against.
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+
 KINDS = ("dae", "glb", "gltf", "ply")
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
 

@@ -66,7 +66,7 @@ def matrix(name, symmetric):
     if name == "bcsstk01":
         A = triplets(FOLDER / "bcsstk01.triplet")
     else:
-        A = sp.csr_array(scipy.io.mmread(FOLDER / f"{name}.mtx"), dtype=float)
+        A = sp.csr_array(scipy.io.mmread(FOLDER / f"{name}.mtx", spmatrix=False), dtype=float)
     if name in ("bcspwr06", "jagmesh7"):
         A = dominant(A, symmetric)
     return A, np.linalg.cond(A.toarray(), np.inf)
