@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import bsr_array, csr_array, diags_array, lil_array
+from scipy.sparse import block_array, bsr_array, csr_array, diags_array, lil_array
 
 import graphsys as gs
 from dynamics import rotation
@@ -67,9 +67,15 @@ def velocities_of(tables: Tables, pose: Float, momentum: Float) -> Float:
     if tables.plan[layout.ROTORS] == 0:
         return np.asarray(np.linalg.solve(blocks, momentum[..., None])[..., 0])
     inertias, G = _rotors(tables, pose, tables.constant)
-    whole = bsr_array((blocks, np.arange(n), np.arange(n + 1))) + G.T @ diags_array(inertias) @ G
-    system = gs.System.from_scipy(whole, layout.TWIST)
-    return np.asarray(system.solve(momentum.ravel())).reshape(n, layout.TWIST)
+    some = inertias > 0.0
+    inertias, G = inertias[some], G[some]
+    # momenta of rotors are unknowns: M + G^T I G has no digits of bodies that weigh 1e-10 of theirs
+    bodies = bsr_array((blocks, np.arange(n), np.arange(n + 1)))
+    whole = block_array([[bodies, G.T], [G, -diags_array(1.0 / inertias)]])
+    m = inertias.size
+    system = gs.System.from_scipy(whole, [layout.TWIST] * n + [1] * m, symmetric=True)
+    V = np.asarray(system.solve(np.concatenate([momentum.ravel(), np.zeros(m)])))
+    return V[: layout.TWIST * n].reshape(n, layout.TWIST)
 
 
 def _of_bodies(tables: Tables, pose: Float, twists: Float, constant: Float) -> Float:

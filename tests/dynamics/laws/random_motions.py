@@ -16,6 +16,7 @@ import numpy as np
 
 import dynamics as dy
 from dynamics import rotation
+from dynamics.kernels.contacts.geometry import ROUND
 from dynamics.kernels.interval.energy_balance import UNSEEN
 
 H = 0.005
@@ -166,6 +167,11 @@ def reach(kind, size, way):
     return (STONE * (size / 0.1) @ way).max()
 
 
+def rounded(_name, kind, size, _inner):
+    """By how much contacts see a shape smaller than it is."""
+    return ROUND * 0.6 * size if kind == "cylinder" else 0.0
+
+
 class Distances:
     """Distances between the shapes of a scene, by MuJoCo."""
 
@@ -200,11 +206,13 @@ class Distances:
         found, ends = [], np.zeros(6)
         for (a, one), (b, other) in combinations(zip(self.ids, self.geometry, strict=True), 2):
             gap = self.mujoco.mj_geomDistance(self.model, self.data, a, b, 0.5, ends)
+            gap += rounded(*one) + rounded(*other)
             found.append((gap / size((one[3], other[3])), one[0], other[0]))
         for k, (name, kind, size, inner) in enumerate(self.geometry if self.floor else []):
             # MuJoCo 3's own distance of an upright cylinder is wrong by its radius now and then
             up = rotation.rotate(rotation.conjugate(q[k])[None], np.array([[0.0, 0.0, 1.0]]))[0]
-            found.append(((x[k, 2] - reach(kind, size, -up)) / inner, name, "floor"))
+            gap = x[k, 2] - reach(kind, size, -up) + rounded(name, kind, size, inner)
+            found.append((gap / inner, name, "floor"))
         return min(found)
 
 
