@@ -74,23 +74,21 @@ def nearest_on_segment(a, b, p):
 
 
 @kernel
-def nearest_of_segments(a, b, c, d):
-    """Parameters of the nearest points of segments ab and cd (Ericson 2004, sec. 5.1.9)."""
+def nearest_of_segments(a, b, c, d, reach):
+    """Parameters of the nearest points of segments ab and cd, and what counts as more distance^2.
+
+    That is ROUND reach^2 times the squares of how far they are from the middles, as parameters:
+    without it, the nearest points of segments that are almost parallel jump from end to end.
+    """
     u, v, w = subtract3(b, a), subtract3(d, c), subtract3(a, c)
-    uu, vv, uv = dot(u, u), dot(v, v), dot(u, v)
-    uw, vw = dot(u, w), dot(v, w)
-    apart = uu * vv - uv * uv
-    s = 0.5
-    if apart > 1e-12 * uu * vv:
-        s = clamped((uv * vw - uw * vv) / apart)
-    t = (uv * s + vw) / max(vv, TINY * TINY)
-    if t < 0.0:
-        t = 0.0
-        s = clamped(-uw / max(uu, TINY * TINY))
-    elif t > 1.0:
-        t = 1.0
-        s = clamped((uv - uw) / max(uu, TINY * TINY))
-    return s, t
+    uv, middle = dot(u, v), ROUND * reach * reach
+    uu, vv = dot(u, u) + middle, dot(v, v) + middle
+    one, two = 0.5 * middle - dot(u, w), 0.5 * middle + dot(v, w)
+    s = clamped((vv * one + uv * two) / (uu * vv - uv * uv))
+    t = clamped((two + uv * s) / vv)
+    if t == 0.0 or t == 1.0:
+        s = clamped((one + uv * t) / uu)
+    return s, t, middle * ((s - 0.5) * (s - 0.5) + (t - 0.5) * (t - 0.5))
 
 
 @kernel
@@ -179,6 +177,7 @@ def gap(plan, constant, at, c, pose, matrix, out):
         pa = (pa[0] + point[0], pa[1] + point[1], pa[2] + point[2])
         pb = (pb[0] - rb * n[0], pb[1] - rb * n[1], pb[2] - rb * n[2])
     else:
+        more = 0.0
         if kind == SEGMENT_SPHERE:
             qa = multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND_A))
             pa = along(pa, qa, nearest_on_segment(pa, qa, between))
@@ -186,13 +185,13 @@ def gap(plan, constant, at, c, pose, matrix, out):
             qa = multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND_A))
             qb = multiply_matrix(matrix, 9 * b, load3(constant, c + SECOND_B))
             end = (xb[0] + qb[0] - xa[0], xb[1] + qb[1] - xa[1], xb[2] + qb[2] - xa[2])
-            s, t = nearest_of_segments(pa, qa, between, end)
+            s, t, more = nearest_of_segments(pa, qa, between, end, ra + rb)
             pa, pb = along(pa, qa, s), along(pb, qb, t)
             between = (xb[0] + pb[0] - xa[0], xb[1] + pb[1] - xa[1], xb[2] + pb[2] - xa[2])
         d = subtract3(between, pa)
         length = math.sqrt(dot(d, d))
         n = unit_vector(d, length, (0.0, 0.0, 1.0))
-        distance = length - ra - rb
+        distance = math.sqrt(length * length + more) - ra - rb
         pa = (pa[0] + ra * n[0], pa[1] + ra * n[1], pa[2] + ra * n[2])
         pb = (pb[0] - rb * n[0], pb[1] - rb * n[1], pb[2] - rb * n[2])
     out[DISTANCE_AT] = distance

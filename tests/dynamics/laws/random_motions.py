@@ -168,8 +168,8 @@ def reach(kind, size, way):
 
 
 def rounded(_name, kind, size, _inner):
-    """By how much contacts see a shape smaller than it is."""
-    return ROUND * 0.6 * size if kind == "cylinder" else 0.0
+    """By how much contacts see a shape smaller than it is: rims, and ends of capsules."""
+    return ROUND * size * {"cylinder": 0.6, "capsule": 0.25 * 0.5}.get(kind, 0.0)
 
 
 class Distances:
