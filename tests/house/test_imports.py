@@ -100,6 +100,8 @@ def test_import_graphsys_loads_no_heavy_package():
 
 def test_a_first_solution_and_a_robot_file_need_few_parts_of_scipy():
     names = ["scipy.linalg", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.spatial"]
+    always = loaded_by("import scipy.sparse", names)  # scipy 1.15 loads most of itself
+    names = [name for name in names if name not in always]
 
     assert loaded_by("import scipy.spatial", names) != []
     assert loaded_by("import graphsys.symbolic, graphsys.factor", names) == []
