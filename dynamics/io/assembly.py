@@ -100,7 +100,8 @@ def assembled(
     if base == "fixed":
         for link in found.roots:
             name = "world-" + link
-            found.joints[name] = JointEntry(name, "fixed", None, link, root)
+            here = root @ found.places.get(link, Pose())
+            found.joints[name] = JointEntry(name, "fixed", None, link, here)
     _leave_out(found, without)
     _choose_motors(found, actuated)
     groups = grouped(found, notes, merge_fixed, least_radius)
@@ -227,8 +228,9 @@ def _add_body(
         name = f"{name} body"
         notes.merge("bodies with names of joints are now called", name)
     place: dict[str, Any] = {}
-    if base == "floating" and group.links[0][0].name in found.roots:
-        where = root @ Pose(group.center)
+    first = group.links[0][0].name
+    if base == "floating" and first in found.roots:
+        where = root @ found.places.get(first, Pose()) @ Pose(group.center)
         place = {"position": where.position, "orientation": where.orientation}
     moments = np.linalg.eigvalsh(group.inertia)
     if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9):
@@ -310,6 +312,8 @@ def _joint(joint: JointEntry, groups: dict[str, Group], bodies: dict[str, Any]) 
         }
     if joint.kind == "skew universal":
         return _skew_universal(joint.name, ends, axis, second, at_parent, at_child, offset)
+    if joint.kind == "helical":
+        return special_joints.Helical(ends[0], ends[1], axis, joint.pitch, **options)
     if joint.kind == "universal":
         return special_joints.Universal(ends[0], ends[1], axis, second, **options)
     maker = MAKERS[joint.kind]

@@ -103,6 +103,8 @@ class JointEntry:
         The joint's frame in the link's, where all coordinates are 0.
     axis, second : ndarray of float, shape (3,)
         In the joint's frame.
+    pitch : float
+        Of a "helical" joint, m a turn.
     limits : list of (float, float) or None
         One pair a coordinate.
     velocity_limits : list of (float, float) or None
@@ -126,6 +128,7 @@ class JointEntry:
     at_child: Pose = field(default_factory=Pose)
     axis: Float = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
     second: Float = field(default_factory=lambda: np.array([0.0, 1.0, 0.0]))
+    pitch: float = 0.0
     limits: list[tuple[float, float]] | None = None
     velocity_limits: list[tuple[float, float]] | None = None
     control_limits: list[tuple[float, float]] | None = None
@@ -221,6 +224,8 @@ class Description:
     mimics : list of Mimic
     roots : list of str
         Links without a parent: see `base`.
+    places : dict of Pose
+        Of roots in the file's frame; by default its own.
     gravity : ndarray of float, shape (3,), or None
         None leaves it to the mechanism.
     frames : dict of (str or None, Pose)
@@ -246,6 +251,7 @@ class Description:
     joints: dict[str, JointEntry] = field(default_factory=dict)
     mimics: list[Mimic] = field(default_factory=list)
     roots: list[str] = field(default_factory=list)
+    places: dict[str, Pose] = field(default_factory=dict)
     gravity: Float | None = None
     frames: dict[str, tuple[str | None, Pose]] = field(default_factory=dict)
     floors: list[Floor] = field(default_factory=list)

@@ -25,6 +25,7 @@ from dynamics.parts.shapes import positive
 __all__ = ["load"]
 
 EARTH = (0.0, 0.0, -9.81)
+MJCF = (".xml", ".mjcf")
 
 
 def load(
@@ -125,14 +126,14 @@ def load(
         rotation.as_numbers(position, (3,), "position"),
         rotation.normalized(rotation.as_numbers(orientation, (4,), "orientation")),
     )
-    if path.suffix.lower() != ".urdf" and (root.position.any() or root.orientation[1:].any()):
-        raise ValueError(
-            f"{path.name}: an MJCF file says itself where its bodies are; leave out position= and "
-            "orientation=, and place a robot by model.set_body(state, name, ..., carry=True)"
-        )
     notes = Notes(path)
     folder = None if within is None else Path(within).resolve()
     found = _read(path, base, closures, meshes, folder, least_radius is not None, notes)
+    if len(found.roots) != 1 and (root.position.any() or root.orientation[1:].any()):
+        raise ValueError(
+            f"{path.name}: the file says itself where its bodies are; leave out position= and "
+            "orientation=, and place a robot by model.set_body(state, name, ..., carry=True)"
+        )
     if found.touches_nothing and not (ground is False and collide is False):
         raise ValueError(
             f'{path.name} switches contacts off, by <flag contact="disable"/>: load it without '
@@ -152,9 +153,10 @@ def load(
         without=without,
     )
     if collide is False:
-        for name in found.obstacles if path.suffix.lower() != ".urdf" else ():
+        mjcf = path.suffix.lower() in MJCF
+        for name in found.obstacles if mjcf else ():
             notes.leave_out("contacts of geoms of the world", name)
-        for one, two in found.excluded:
+        for one, two in found.excluded if mjcf else ():
             notes.leave_out("excludes", f"{one}, {two}")
         add_ground(mechanism, found.floors, notes, ground, friction)
     else:
@@ -185,11 +187,15 @@ def _read(
                 raise FileNotFoundError(f"there is no file {side}")
             read_closures(side, found, notes)
         return found
-    if kind in (".xml", ".mjcf"):
+    if kind in MJCF:
         from dynamics.io.mjcf import read_mjcf
 
         if base is not None:
             raise ValueError(f"{path.name}: an MJCF file says itself what floats; leave out base=")
         return read_mjcf(path, notes, meshes=meshes, within=within, split=split)
+    if kind in (".sdf", ".world"):
+        from dynamics.io.sdf import read_sdf
+
+        return read_sdf(path, notes, meshes=meshes, within=within)
     hint = f": expand it first, xacro {path.name} > robot.urdf" if kind == ".xacro" else ""
-    raise ValueError(f"{path.name} is neither .urdf nor .xml (MJCF){hint}")
+    raise ValueError(f"{path.name} is no .urdf, .xml (MJCF), .sdf, .usda or .usd file{hint}")
