@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Link, Pose
-from dynamics.io.massless import settle
+from dynamics.io.massless import settle, thicken
 from dynamics.io.notes import Notes
 from dynamics.parts.bodies import WORLD
 
@@ -123,6 +123,7 @@ def grouped(
             waiting.append(child)
     if least_radius is None:
         settle(found, groups, notes)
+        thicken(found, groups, notes)
     for group in groups.values():
         if not group.fixed and not group.complete and least_radius is not None:
             _fill(group, least_radius, notes)

@@ -4,6 +4,8 @@ Files say "ball joint" by hinges with massless links between. Where these links 
 cross or a ball joint would lose, the hinges become that joint. Otherwise they stay hinges, with
 their own limits and motors, and the links between get `TRACE` of the mass that follows. The poses
 of the two neighbours with mass determine theirs, so that no fast motion of their own appears.
+
+Point masses get a trace of inertia where their joint moves their centre of mass in all its ways.
 """
 
 from __future__ import annotations
@@ -20,12 +22,16 @@ from dynamics.io.notes import Notes
 if TYPE_CHECKING:
     from dynamics.io.groups import Group
 
-__all__ = ["TRACE", "determined", "settle"]
+__all__ = ["TRACE", "determined", "settle", "thicken"]
 
 Float = NDArray[np.float64]
 #: Mass and inertia of a massless link over those of the link that follows. Motions of a body on
 #: three hinges are the same to 1e-9 from 1e-9 down to 1e-12 (tests/dynamics/test_massless.py).
 TRACE = 1e-10
+#: Least moment of inertia over mass and the square of the distance of the joints, and what a point
+#: mass gets: below the first, rounding in steps is a force. A cart with a point mass on its pole
+#: moves the same to 5e-7 m in a second with 1e-8 and 1e-6 (tests/dynamics/test_massless.py).
+THIN, THICK = 1e-10, 1e-8
 #: Sine of an angle up to which axes are perpendicular, and metres up to which they meet.
 MEANT = 1e-6
 #: Least singular value of motions that count as independent, lengths over the distance of the axes.
@@ -79,6 +85,49 @@ def determined(path: list[tuple[JointEntry, Pose]]) -> bool:
     bool
     """
     return _independent([twist for joint, pose in path for twist in _twists(joint, pose)])
+
+
+def thicken(found: Description, groups: dict[str, Group], notes: Notes) -> None:
+    """Give bodies that are points a trace of inertia, where their joint moves their centre of mass.
+
+    Parameters
+    ----------
+    found : Description
+    groups : dict of Group
+        By name of link.
+    notes : Notes
+    """
+    arms: dict[int, float] = {}
+    beside: dict[int, list[Group]] = {}
+    above: dict[int, JointEntry] = {}
+    for joint in found.joints.values():
+        ends = [(joint.parent, joint.at_parent), (joint.child, joint.at_child)]
+        pair = [(groups[link], link, pose) for link, pose in ends if link is not None]
+        for group, link, pose in pair:
+            arm = float(np.linalg.norm((group.pose_of(link) @ pose).position))
+            arms[id(group)] = max(arms.get(id(group), 0.0), 0.0 if group.fixed else arm)
+            beside.setdefault(id(group), []).extend(one for one, _, _ in pair)
+        if not joint.closure and joint.child is not None:
+            above.setdefault(id(groups[joint.child]), joint)
+    for group in {id(one): one for one in groups.values()}.values():
+        up = above.get(id(group))
+        if group.fixed or group.mass <= 0.0 or up is None or up.child != group.links[0][0].name:
+            continue
+        near = max(arms[id(one)] for one in beside[id(group)])
+        length = arms[id(group)] or near
+        moments = np.linalg.eigvalsh(group.inertia)
+        thin = moments[0] < THIN * group.mass * length**2
+        if thin and moments[0] >= -1e-9 * moments[-1] and _moves_center(group, up, length):
+            link = group.links[0][0]
+            link.inertia = link.inertia + THICK * group.mass * length**2 * np.eye(3)
+            notes.merge(f"point masses that got an inertia of {THICK:g} m r^2", group.name)
+
+
+def _moves_center(group: Group, joint: JointEntry, length: float) -> bool:
+    """True if a body's joint leaves no motion in which its centre of mass rests."""
+    twists = _twists(joint, group.pose_of(joint.child) @ joint.at_child)
+    ways = [t[3:] / (length if t[:3].any() else 1.0) for t in twists]
+    return len(ways) <= 3 and float(np.linalg.svd(ways, compute_uv=False).min(initial=1.0)) > LEAST
 
 
 def _fill(group: Group, after: Group, notes: Notes) -> None:

@@ -68,12 +68,14 @@ def tree(path: Path) -> Element:
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = builder.data
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
+    data = path.read_bytes()
+    text = data.lstrip(b" \t\r\n")  # before <?xml ...?>, as files of others have it
     try:
-        parser.Parse(path.read_bytes(), True)
+        parser.Parse(text, True)
     except expat.ExpatError as error:
+        line = error.lineno + data[: len(data) - len(text)].count(b"\n")
         raise ValueError(
-            f"{path.name} is no well-formed XML: {expat.ErrorString(error.code)} in line "
-            f"{error.lineno}"
+            f"{path.name} is no well-formed XML: {expat.ErrorString(error.code)} in line {line}"
         ) from None
     except RefusedError:
         raise

@@ -127,3 +127,36 @@ def test_the_trace_of_mass_makes_no_difference(tmp_path, monkeypatch):
         ends.append(motion.final.pose[-1])
 
     np.testing.assert_allclose(ends, [ends[-1]] * 3, atol=2e-9)
+
+
+CART = (0.0, 1e-20, 1e-6)  # moments, kg m^2: none, what files write for none, and some
+
+
+def test_point_masses_get_a_trace_of_inertia_that_makes_no_difference(tmp_path):
+    ends = []
+    for moment in CART:
+        parts = [link("cart", 10.0, inertia=(moment,) * 3)]
+        parts.append(link("pole", 1.0, (0, 0, -0.5), inertia=(moment,) * 3))
+        parts.append(joint("slide", "prismatic", "world", "cart", axis=(1, 0, 0)))
+        parts.append(joint("pin", "continuous", "cart", "pole", axis=(0, 1, 0)))
+        mechanism = load(tmp_path, robot(link("world", mass=0), *parts))
+        model = mechanism.finalize(0.01)
+        state = model.initial_state()
+        model.set_joint(state, "pin", 0.5)
+        ends.append(dy.simulate(model, state, 1.0).final.pose)
+        points = ["cart", "pole"] if moment < 1e-10 else []
+        named = mechanism.report.changed.get("point masses that got an inertia of 1e-08 m r^2", [])
+        assert named == points
+
+    # The pole moves as a point on its rod: 1e-6 kg m^2 beside m l^2 = 0.25 kg m^2 is 4e-6 of it.
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
+    np.testing.assert_allclose(ends[0], ends[2], atol=4e-6)
+
+
+def test_point_masses_that_turn_about_themselves_are_refused(tmp_path):
+    text = robot(
+        link("base"), link("bob", 1.0, inertia=(0, 0, 0)),
+        joint("j", "spherical", "base", "bob", (0, 0, 1)),
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="link 'bob' moves and has no inertia about some axis"):
+        load(tmp_path, text)

@@ -155,9 +155,9 @@ def test_a_utf16_file_is_read_and_its_entities_are_refused(tmp_path):
 def test_what_is_no_file_or_no_kind_or_no_base_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file"):
         dy.load(tmp_path / "none.urdf")
-    (tmp_path / "robot.sdf").write_text("<sdf/>")
-    with pytest.raises(ValueError, match="neither .urdf nor .xml"):
-        dy.load(tmp_path / "robot.sdf")
+    (tmp_path / "robot.txt").write_text("<robot/>")
+    with pytest.raises(ValueError, match="robot.txt is no .urdf, .xml"):
+        dy.load(tmp_path / "robot.txt")
     with pytest.raises(ValueError, match="base is 'loose'"):
         load(tmp_path, robot(link("a")), base="loose")
 

@@ -13,7 +13,7 @@ from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import attribute, numbers
-from dynamics.io.sdf.scopes import OWN, Named, Scope
+from dynamics.io.sdf.scopes import DRAKE, OWN, Named, Scope
 from dynamics.io.sdf.text import child, extended, flag, number, text_of, vector
 from dynamics.parts.servos import PositionServo
 
@@ -101,6 +101,9 @@ class Joints:
         """
         label, full, element = f"{scope.label}, joint {name!r}", scope.full(name), named.element
         kind = attribute(element, "type", label)
+        if element.tag.startswith(DRAKE):
+            self.planar(scope, name, named, kind, label)
+            return
         if kind == "gearbox":
             self.gearboxes.append((scope, name, named))
             return
@@ -127,6 +130,29 @@ class Joints:
             axes = [replace(axes[0], lower=-math.inf, upper=math.inf)]
         self.add(entry, axes)
         self.extras(element, entry, scope, label)
+
+    def planar(self, scope: Scope, name: str, named: Named, kind: str, label: str) -> None:
+        """Drake's planar joint: moves along x and y and turns about z of its two frames."""
+        full = scope.full(name)
+        if kind != "planar":
+            self.notes.leave_out(f"<drake:joint> of type {kind}", full)
+            return
+        links, poses = [], []
+        for end in ("parent", "child"):
+            frame = scope.end(name, end)
+            links.append(scope.link_of(frame))
+            pose = Pose() if links[-1] is None else scope.world_pose() @ scope.frame(frame)
+            poses.append(pose if links[-1] is None else self.places[links[-1]].inverse() @ pose)
+        z = np.array([0.0, 0.0, 1.0])
+        entry = JointEntry(full, "planar", links[0], links[1], poses[0], poses[1], z)
+        damping = vector(named.element, "drake:damping", "0 0 0", label)
+        if (damping < 0.0).any():
+            raise ValueError(f"{label}: damping is {damping}: it would add energy")
+        if damping[0] == damping[1]:
+            entry.damping = damping
+        else:
+            self.notes.leave_out("damping of planar joints that differs along x and y", full)
+        self.keep(entry)
 
     def add(self, entry: JointEntry, axes: list[Axis]) -> None:
         """Keep a joint with its axes; crosses that are not square become two hinges."""

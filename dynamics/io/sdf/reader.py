@@ -141,12 +141,13 @@ class _Reader:
         if flag(element, "kinematic", False, label):
             self.notes.leave_out("<kinematic> of links (they move freely)", full)
         inertial = child(element, "inertial")
-        if scope.static:
+        if inertial is not None:
+            self.inertial(inertial, link, label)
+        if scope.static:  # it is the world: no mass, no reaction
             name = f"world-{full}"
             self.found.joints[name] = JointEntry(name, "fixed", None, full, pose)
-        if inertial is not None:
-            self.inertial(inertial, link, scope, label)
-        elif not scope.static:
+            link.mass, link.inertia = 0.0, np.zeros((3, 3))
+        elif inertial is None:
             link.mass, link.inertia = 1.0, np.eye(3)
             self.notes.merge("links without <inertial>, which SDF gives 1 kg and 1 kg m^2", full)
 
@@ -155,7 +156,7 @@ class _Reader:
         full = scope.full(name)
         self.found.excluded += [(full, scope.full(one)) for one in scope.links if one != name]
 
-    def inertial(self, element: Element, link: Link, scope: Scope, label: str) -> None:
+    def inertial(self, element: Element, link: Link, label: str) -> None:
         """Mass, centre of mass and inertia."""
         if element.get("auto", "false").strip().lower() in ("true", "1"):
             self.notes.leave_out('<inertial auto="true">: it needs its numbers', link.name)

@@ -21,6 +21,7 @@ from dynamics.io.sdf.text import child, flag, pose_in, text_of
 __all__ = ["Named", "Scope", "scope_of"]
 
 OWN = "__model__"
+DRAKE = "drake:"  #: before the tags of Drake's own elements
 ROOTS = ("world", "__root__")
 #: Children of models and worlds that are read elsewhere, or change no motion.
 READ = ("static", "self_collide", "pose", "gravity", "allow_auto_disable", "physics", "scene")
@@ -212,7 +213,8 @@ class Scope:
     def end(self, joint: str, which: str) -> str:
         """Frame that a joint has as its parent or child."""
         named = self.joints[joint]
-        text = text_of(named.element, which)
+        drake = named.element.tag.startswith(DRAKE)
+        text = text_of(named.element, DRAKE + which if drake else which)
         if text is None:
             raise ValueError(f"{self.label}, joint {joint!r} has no <{which}>")
         return named.at_home(text)
@@ -300,7 +302,8 @@ class _Builder:
         self, made: Scope, element: Element, file: Path, version: tuple[int, ...], home: str
     ) -> None:
         """Put the children of an element into a scope."""
-        tables = {"link": made.links, "joint": made.joints, "frame": made.frames}
+        tables = {"link": made.links, "frame": made.frames}
+        tables["joint"] = tables[f"{DRAKE}joint"] = made.joints
         for part in element:
             if part.tag == "include":
                 self.include(made, part, file, home)

@@ -1,0 +1,168 @@
+"""SDF files that are broken, hostile or odd."""
+
+import pytest
+
+import dynamics as dy
+from dynamics.__main__ import main
+
+from .sdf import at, joint, link, load, model, named, world
+
+A, B = link("a"), link("b")
+DAMPED = "<dynamics><damping>-1</damping></dynamics>"
+SWAPPED = "<limit><lower>2</lower><upper>1</upper></limit>"
+BOX = '<collision name="c"><geometry><box><size>{}</size></box></geometry></collision>'
+
+
+@pytest.mark.parametrize(
+    "text, match",
+    [
+        ("<robot/>", "the root of an SDF file is <sdf>, not <robot>"),
+        ("<sdf/>", "has the version '', and must have one like 1.9"),
+        ('<sdf version="1.0"/>', "is SDF 1.0; from 1.2 on"),
+        ('<sdf version="1.9"/>', "robot.sdf has no link"),
+        ('<sdf version="1.9"><world name="a"/><world name="b"/></sdf>', "one world, or models"),
+        (model(), "robot.sdf has no link"),
+        (model(A, A), "model 'robot' has two elements called 'a'"),
+        (model(A, joint("a", "ball", "world", "a")), "two elements called 'a'"),
+        (model('<link name="x::y"/>'), "is called 'x::y'; :: is for names in other models"),
+        (model("<link/>"), "model 'robot': a link: <link> has no name"),
+        (model(link("a", pose=at("0 0 0 0 0 0", "c"))), "has no frame 'c'; there are .'a'"),
+        (model(link("a", pose="1 2 3")), "link 'a': <pose> must be 6 finite numbers, not '1 2 3'"),
+        (model(link("a", pose="1 2 nan 0 0 0")), "must be 6 finite numbers"),
+        (model(link("a", pose='<pose rotation_format="axis">0</pose>')), "rotation_format 'axis'"),
+        (
+            model(link("a", pose='<pose rotation_format="quat_xyzw">0 0 0 0 0 0 0</pose>')),
+            "the quaternion 0",
+        ),
+        (
+            model(link("a", pose=at("0 0 0 0 0 0", "b")), link("b", pose=at("0 0 0 0 0 0", "a"))),
+            "poses run in a circle: a -> b -> a",
+        ),
+        (
+            model(A, '<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'),
+            "run in a circle: f -> g -> f",
+        ),
+        (model(link("a", mass=-1)), "link 'a' has the mass -1.0, which is negative"),
+        (model(link("a", mass="heavy")), "<mass> must be a finite number, not 'heavy'"),
+        (model(link("a", mass=0)), "link 'a' moves and has no mass"),
+        (model(link("a", inertia=(-1, 1, 1))), "one of them negative"),
+        (model(link("a", center=at("0 0 0 0 0 0", "b")), B), "is relative to its link, not 'b'"),
+        (model(link("a", more=BOX.format("1 0 1"))), "link 'a', collision 'c': y of Box"),
+        (model(link("a", more=BOX.format("1 1"))), "<size> must be 3 finite numbers, not '1 1'"),
+        (
+            model(link("a", more='<visual name="v"><geometry/></visual>')),
+            "link 'a', visual 'v' has no <geometry>",
+        ),
+        (model(link("a", more="<gravity>maybe</gravity>")), "must be true or false, not 'maybe'"),
+        (model(A, B, joint("j", "wheel", "a", "b")), "joint 'j' has the unknown type 'wheel'"),
+        (model(A, B, joint("j", "ball", "a", "c")), "has no frame 'c'"),
+        (model(A, B, joint("j", "ball", "a", "a")), "joint 'j' joins 'a' with itself"),
+        (model(A, '<joint name="j" type="ball"><child>a</child></joint>'), "'j' has no <parent>"),
+        (model(A, B, joint("j", "revolute", "a", "b", "0 0 0")), "axis: the axis is zero"),
+        (
+            model(A, B, joint("j", "revolute", "a", "b", "1 0 0", DAMPED)),
+            "damping is -1.0: it would add energy",
+        ),
+        (
+            model(A, B, joint("j", "revolute", "a", "b", "1 0 0", SWAPPED)),
+            "lower limit 2.0 is above the upper one 1.0",
+        ),
+        (
+            model(A, B, joint("j", "screw", "a", "b", more="<thread_pitch>0</thread_pitch>")),
+            "a screw needs a thread_pitch that is not 0",
+        ),
+        (model(A, "<include/>"), "an <include> has no <uri>"),
+        (model(A, "<include><uri>../x</uri></include>"), "'../x' lies outside the robot's folder"),
+        (model(A, "<include><uri>/etc/x</uri></include>"), "lies outside the robot's folder"),
+        (model(A, "<include><uri>file:///etc/x</uri></include>"), "lies outside the robot's"),
+        (
+            model(A, "<include><uri>https://fuel.gazebosim.org/x</uri></include>"),
+            "lies on the network, which is not asked",
+        ),
+        ('<!DOCTYPE s [<!ENTITY a "b">]><sdf version="1.9"/>', "document type or entities"),
+        (world(named("m", A), named("m", B)), "the world has two elements called 'm'"),
+        (
+            '<sdf version="1.9">' + "<model name='m'>" * 60 + A + "</model>" * 60 + "</sdf>",
+            "models nest more than 20 deep",
+        ),
+    ],
+)  # fmt: skip
+def test_broken_files_are_refused_by_label(tmp_path, text, match):
+    with pytest.raises(ValueError, match=match):
+        load(tmp_path, text)
+
+
+def test_a_missing_include_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="include of 'model://leg': there is no model"):
+        load(tmp_path, model(A, "<include><uri>model://leg</uri></include>"))
+
+
+def test_files_that_include_themselves_are_refused(tmp_path):
+    inner = model("<include><uri>robot.sdf</uri></include>", name="m")
+    (tmp_path / "leg.sdf").write_text(inner)
+    with pytest.raises(ValueError, match="robot.sdf includes itself"):
+        load(tmp_path, model(A, "<include><uri>leg.sdf</uri></include>"))
+    with pytest.raises(ValueError, match="robot.sdf includes itself"):
+        load(tmp_path, model(A, '<include merge="true"><uri>leg.sdf</uri></include>'))
+
+
+def test_included_files_are_checked_as_the_first_one(tmp_path):
+    (tmp_path / "leg.sdf").write_text('<!DOCTYPE s [<!ENTITY a "b">]><sdf version="1.9"/>')
+    with pytest.raises(ValueError, match="leg.sdf declares a document type"):
+        load(tmp_path, model(A, "<include><uri>leg.sdf</uri></include>"))
+    (tmp_path / "leg.sdf").write_text(world(named("m", A)))
+    with pytest.raises(ValueError, match="leg.sdf must hold one model, not .'world'"):
+        load(tmp_path, model(A, "<include><uri>leg.sdf</uri></include>"))
+
+
+def test_links_to_other_folders_are_refused(tmp_path):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "leg.sdf").write_text(model(A, name="leg"))
+    (tmp_path / "robots").mkdir()
+    (tmp_path / "robots" / "leg.sdf").symlink_to(tmp_path / "secret" / "leg.sdf")
+    text = model(B, "<include><uri>leg.sdf</uri></include>", joint("j", "ball", "b", "leg::a"))
+    with pytest.raises(ValueError, match="lies outside the robot's folder"):
+        load(tmp_path / "robots", text)
+    assert "leg::a" in load(tmp_path / "robots", text, within=tmp_path).bodies
+
+
+def test_long_chains_of_frames_are_resolved(tmp_path):
+    frames = [f'<frame name="f{k}">{at("0 0 1 0 0 0", f"f{k + 1}")}</frame>' for k in range(3000)]
+    mechanism = load(tmp_path, model(A, *frames, '<frame name="f3000"/>'))
+
+    assert mechanism.frames["f0"].position.tolist() == [0, 0, 3000]
+
+
+def test_old_files_may_call_a_joint_as_its_link(tmp_path):
+    text = model(A, B, joint("b", "revolute", "a", "b", "0 1 0"), version="1.6")
+    mechanism = load(tmp_path, text)
+
+    assert list(mechanism.joints) == ["b"] and list(mechanism.bodies) == ["a", "b body"]
+
+
+def test_blanks_before_the_declaration_do_no_harm(tmp_path):
+    text = model(A)
+    assert list(load(tmp_path, '\n <?xml version="1.0"?>' + text).bodies) == ["a"]
+    with pytest.raises(ValueError, match="in line 3"):
+        load(tmp_path, "\n\n<sdf></b>")
+
+
+def test_the_command_line_reads_sdf(tmp_path, capsys):
+    text = model(A, B, joint("j", "revolute", "a", "b", "0 1 0"), joint("w", "fixed", "world", "a"))
+    (tmp_path / "arm.sdf").write_text(text)
+
+    assert main(["info", str(tmp_path / "arm.sdf")]) == 0
+    assert "revolute joints" in capsys.readouterr().out
+    (tmp_path / "arm.sdf").write_text(model(A, B, joint("j", "ball", "a", "c")))
+    assert main(["info", str(tmp_path / "arm.sdf")]) == 1
+    assert "error: arm.sdf: model 'robot' has no frame 'c'" in capsys.readouterr().err
+
+
+def test_nothing_is_loaded_of_a_world_that_is_static(tmp_path):
+    text = model(A, "<static>true</static>")
+    mechanism = load(tmp_path, text)
+
+    assert not mechanism.bodies
+    with pytest.raises(ValueError, match="no body"):
+        mechanism.finalize(timestep=0.01)
+    assert isinstance(mechanism, dy.Mechanism)
