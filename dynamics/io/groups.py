@@ -162,10 +162,10 @@ def _incomplete(group: Group, found: Description) -> str:
     if moments[0] < -1e-9 * moments[-1]:
         return (
             f"link {group.name!r} has an inertia with the moments {moments}, one of them negative: "
-            "mend its <inertia>"
+            "mend it in the file"
         )
     lacks = "no mass" if group.mass <= 0.0 else "no inertia about some axis"
-    way_out = "give it an <inertial>, fix it to a link that has one, or load with least_radius="
+    way_out = "give it mass and inertia, fix it to a link with some, or load with least_radius="
     if group.links[0][0].name in found.roots:
         way_out = "it is the root: load it with base='fixed', or " + way_out
     return f"link {group.name!r} moves and has {lacks}: {way_out}"

@@ -197,5 +197,9 @@ def _read(
         from dynamics.io.sdf import read_sdf
 
         return read_sdf(path, notes, meshes=meshes, within=within)
+    if kind in (".usda", ".usd", ".usdc"):
+        from dynamics.io.usd import read_usd
+
+        return read_usd(path, notes, meshes=meshes, within=within)
     hint = f": expand it first, xacro {path.name} > robot.urdf" if kind == ".xacro" else ""
     raise ValueError(f"{path.name} is no .urdf, .xml (MJCF), .sdf, .usda or .usd file{hint}")

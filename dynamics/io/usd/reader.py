@@ -1,0 +1,417 @@
+"""USD: rigid bodies, joints, colliders and materials of UsdPhysics as OpenUSD's parser gives them.
+
+Bodies are links, joints may connect them in any graph, and colliders without a body are static.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynamics import rotation
+from dynamics.io.description import Description, Floor, JointEntry, Link, Pose
+from dynamics.io.notes import Notes
+from dynamics.io.spanning import hang
+from dynamics.io.usd.joints import Joints
+from dynamics.io.usd.shapes import Shapes, extent_of
+from dynamics.io.usd.stage import Stage, authored, quiet
+from dynamics.parts.actuators import Keyframe
+from dynamics.parts.geometry import Surface
+
+__all__ = ["read_usd"]
+
+EARTH = 9.81  #: m/s^2, where a scene gives no magnitude
+#: Bits of a filter of shapes: one is of those in no group.
+MOST_GROUPS = 60
+#: Schemas whose contents are read, or that change no motion.
+READ = (
+    "Physics", "MaterialBindingAPI", "GeomModelAPI", "Semantics", "CollectionAPI", "LightAPI",
+    "ShapingAPI", "ShadowAPI", "MeshLightAPI", "VisibilityAPI",
+)  # fmt: skip
+
+
+def read_usd(
+    path: Path, notes: Notes, *, meshes: bool = True, within: Path | None = None
+) -> Description:
+    """Read what a USD file says of rigid bodies.
+
+    Parameters
+    ----------
+    path : Path
+    notes : Notes
+        Gets what is left out.
+    meshes : bool, optional
+        Whether to keep meshes.
+    within : Path, optional
+        Folder that all layers must lie in; by default that of the file.
+
+    Returns
+    -------
+    Description
+
+    Raises
+    ------
+    graphsys.MissingExtraError
+        Where ``usd-core`` is not installed.
+    ValueError
+        For a file that is broken, by the label of what is.
+    FileNotFoundError
+        For a layer that is not there.
+    """
+    with quiet():
+        reader = _Reader(Stage(path, within), notes, meshes)
+        reader.whole()
+        return reader.found
+
+
+class _Reader:
+    """One stage while it is read."""
+
+    def __init__(self, stage: Stage, notes: Notes, meshes: bool) -> None:
+        self.stage, self.notes = stage, notes
+        self.found = Description()
+        self.shapes = Shapes(stage, notes, meshes)
+        self.kinds: Any = stage.pxr.UsdPhysics.ObjectType
+        physics = stage.pxr.UsdPhysics
+        parse = getattr(physics, "UsdPhysicsLoadStageFromPrimRange", None)  # since 26.11
+        parsed = (parse or physics.LoadUsdPhysicsFromRange)(stage.stage, ["/"])
+        self.parsed: dict[Any, list[Any]] = {
+            kind: list(descriptions) for kind, (_, descriptions) in parsed.items()
+        }
+        self.places: dict[str, Pose] = {}
+        self.names: dict[str, str] = {}
+        self.links: dict[str, str] = {}  # of prims below bodies
+        self.static: dict[str, str] = {}  # names of obstacles by path
+
+    def of(self, *kinds: str) -> list[Any]:
+        """Valid descriptions of these kinds, in the order of the file."""
+        found = [
+            one
+            for kind in kinds
+            for one in self.parsed.get(getattr(self.kinds, kind, None), [])
+            if one.isValid
+        ]
+        return sorted(found, key=lambda one: self.order[str(one.primPath)])
+
+    def whole(self) -> None:
+        """Fill the description."""
+        usd = self.stage.pxr.Usd
+        prims = list(self.stage.stage.Traverse(usd.TraverseInstanceProxies()))
+        self.order = {str(prim.GetPath()): k for k, prim in enumerate(prims)}
+        if not self.stage.has_units:
+            self.notes.merge("lengths without metersPerUnit are centimetres, as USD says",
+                             self.stage.path.name)  # fmt: skip
+        self.gravity()
+        bodies = self.of("RigidBody")
+        self.names = _names([str(one.primPath) for one in bodies])
+        for one in bodies:
+            self.body(one)
+        self.below(prims)
+        self.groups()
+        colliders = {
+            str(one.primPath): one
+            for one in self.of(
+                "SphereShape", "CubeShape", "CapsuleShape", "Capsule1Shape", "CylinderShape",
+                "Cylinder1Shape", "ConeShape", "MeshShape", "PlaneShape", "CustomShape",
+                "SpherePointsShape",
+            )
+        }  # fmt: skip
+        for prim in prims:
+            self.shape(prim, colliders.get(str(prim.GetPath())))
+            self.left(prim)
+        for one in bodies:
+            self.masses(one)
+        self.joints()
+        if not self.found.links:
+            raise ValueError(
+                f"{self.stage.path.name} has no rigid body: no prim has the PhysicsRigidBodyAPI"
+            )
+        self.pairs(colliders)
+        self.found.roots = hang(self.found, self.notes)
+        self.found.places = {link: self.start[link] for link in self.found.roots}
+        self.posture()
+
+    def descriptions(self) -> list[Any]:
+        """Descriptions of joints in the order of the file."""
+        found = [
+            one for kind, some in self.parsed.items() if str(kind).endswith("Joint")
+            for one in some
+        ]  # fmt: skip
+        return sorted(found, key=lambda one: self.order[str(one.primPath)])
+
+    def gravity(self) -> None:
+        """Gravity of the first scene."""
+        scenes = self.of("Scene")
+        for one in scenes[1:]:
+            self.notes.leave_out("further scenes", one.primPath)
+        if not scenes:
+            return
+        scene = scenes[0]
+        way = np.array([authored(x) for x in scene.gravityDirection])
+        size = self.stage.length * authored(scene.gravityMagnitude)
+        prim = self.stage.stage.GetPrimAtPath(scene.primPath)
+        given = prim.GetAttribute("physics:gravityMagnitude").Get()
+        if given is None or given < 0.0:
+            size = EARTH  # whatever the unit
+        length = float(np.linalg.norm(way))
+        if not np.isfinite(length) or length == 0.0 or not np.isfinite(size):
+            raise ValueError(f"{self.stage.name(prim)}: gravity is {size} along {way}")
+        self.found.gravity = size * rotation.rotate(self.stage.upright.orientation, way / length)
+
+    # Bodies
+
+    def body(self, body: Any) -> None:
+        """One rigid body; those that do not move by forces are fixed to the world."""
+        path = str(body.primPath)
+        name = self.names[path]
+        prim = self.stage.stage.GetPrimAtPath(path)
+        self.places[path] = self.stage.pose(prim)
+        self.found.links[name] = Link(name)
+        if np.any(np.array([*body.linearVelocity, *body.angularVelocity]) != 0.0):
+            self.notes.leave_out("velocities of bodies at the start", name)
+        if body.kinematicBody or not body.rigidBodyEnabled:
+            what = "kinematic" if body.kinematicBody else "not enabled"
+            self.notes.merge(f"bodies that are {what} stand still", name)
+            fixed = f"world-{name}"
+            self.found.joints[fixed] = JointEntry(fixed, "fixed", None, name, self.places[path])
+
+    def below(self, prims: list[Any]) -> None:
+        """Body of each prim: itself, or the next one above."""
+        for prim in prims:
+            path = str(prim.GetPath())
+            above = path.rsplit("/", 1)[0]
+            if path in self.names:
+                self.links[path] = path
+            elif (
+                above in self.links
+                and not self.stage.pxr.UsdGeom.Xformable(prim).GetResetXformStack()
+            ):
+                self.links[path] = self.links[above]
+
+    def masses(self, body: Any) -> None:
+        """Mass, centre and inertia as OpenUSD sums them up from what bodies and colliders say."""
+        path = str(body.primPath)
+        link, stage = self.found.links[self.names[path]], self.stage
+        if body.kinematicBody or not body.rigidBodyEnabled:
+            return
+        pxr = stage.pxr
+        api = pxr.UsdPhysics.RigidBodyAPI(stage.stage.GetPrimAtPath(path))
+        problems: list[ValueError] = []
+
+        def extent(prim: Any) -> Any:
+            info = pxr.UsdPhysics.RigidBodyAPI.MassInformation()
+            try:
+                geometry = self.shapes.read(prim, self.places[path])
+                if geometry is None:
+                    return info
+                volume, inertia, center = extent_of(geometry, stage.name(prim))
+            except ValueError as error:
+                problems.append(error)
+                return info
+            unit = stage.length
+            info.volume = volume / unit**3
+            info.inertia = pxr.Gf.Matrix3f(*(inertia / unit**5).ravel().tolist())
+            info.centerOfMass = pxr.Gf.Vec3f(*(center / unit).tolist())
+            info.localPos = pxr.Gf.Vec3f(*(geometry.position / unit).tolist())
+            q = geometry.orientation.tolist()
+            info.localRot = pxr.Gf.Quatf(q[0], q[1], q[2], q[3])
+            return info
+
+        mass, moments, center, axes = api.ComputeMassProperties(extent)
+        given = [
+            api.GetPrim().GetAttribute(f"physics:{x}").Get() for x in ("mass", "diagonalInertia")
+        ]
+        if problems and not (given[0] and given[1] is not None and any(given[1])):
+            raise problems[0]
+        values = [authored(x) for x in (mass, *moments, *center)]
+        q = np.array([authored(x) for x in (axes.GetReal(), *axes.GetImaginary())])
+        label = f"{stage.path.name}: body {link.name!r}"
+        if not np.isfinite([*values, *q]).all():
+            raise ValueError(f"{label} has the mass {mass}, inertia {moments} and centre {center}")
+        if given[0] is not None and given[0] < 0.0:
+            raise ValueError(f"{label} has the mass {given[0]}, which is negative")
+        R = rotation.to_matrix(rotation.normalized(q)) if q.any() else np.eye(3)
+        link.mass = stage.mass * values[0]
+        inertia = R @ np.diag(values[1:4]) @ R.T
+        link.inertia = stage.mass * stage.length**2 * (inertia + inertia.T) / 2.0
+        link.center = stage.length * np.array(values[4:])
+
+    # Shapes
+
+    def shape(self, prim: Any, collider: Any) -> None:
+        """A prim as a look, a collision shape, a static shape or a floor."""
+        path = str(prim.GetPath())
+        if not prim.IsA(self.stage.pxr.UsdGeom.Gprim):
+            return
+        body = self.links.get(path)
+        if collider is not None and not collider.collisionEnabled:
+            collider = None
+        if str(prim.GetTypeName()) == "Plane":
+            self.plane(prim, body, collider)
+            return
+        seen = self.shapes.is_seen(prim)
+        if not seen and collider is None:
+            return
+        made = self.shapes.read(prim, Pose() if body is None else self.places[body])
+        if made is None:
+            return
+        surface = None if collider is None else self.surface(collider)
+        color = self.shapes.color(prim)
+        if body is not None:
+            link = self.found.links[self.names[body]]
+            if seen:
+                link.visuals.append(replace(made, color=color))
+            if collider is not None:
+                link.collisions.append(replace(made, surface=surface))
+            return
+        name = path.strip("/")
+        if seen:
+            self.found.scenery[name] = replace(made, color=color)
+        if collider is not None:
+            self.found.obstacles[name] = replace(made, surface=surface)
+            self.static[path] = name
+
+    def plane(self, prim: Any, body: str | None, collider: Any) -> None:
+        """A plane: a floor without an end where it collides and stands still."""
+        path = str(prim.GetPath())
+        if collider is None:
+            return
+        if body is not None:
+            self.notes.leave_out("planes of bodies", path)
+            return
+        pose = self.stage.pose(prim)
+        axis = "XYZ".index(str(prim.GetAttribute("axis").Get()))
+        normal = rotation.rotate(pose.orientation, np.eye(3)[axis])
+        surface = self.surface(collider) or Surface(0.0, kind=-1, touches=-1)
+        self.found.floors.append(Floor(path.strip("/"), pose.position, normal, surface))
+
+    def groups(self) -> None:
+        """Bits of the collision groups, and of those that each group touches."""
+        groups = self.of("CollisionGroup")
+        if len(groups) > MOST_GROUPS:
+            self.notes.leave_out(f"collision groups beyond {MOST_GROUPS}",
+                                 len(groups) - MOST_GROUPS)  # fmt: skip
+            groups = groups[:MOST_GROUPS]
+        self.bit = {str(one.primPath): 1 << (k + 1) for k, one in enumerate(groups)}
+        every = sum(self.bit.values()) + 1
+        self.touches = dict.fromkeys(self.bit, every)
+        merged: dict[str, list[str]] = {}
+        for one in groups:
+            path = str(one.primPath)
+            merged.setdefault(str(one.mergeGroupName or path), []).append(path)
+        for one in groups:
+            here = merged[str(one.mergeGroupName or str(one.primPath))]
+            named = {str(other) for other in one.filteredGroups}
+            named |= {x for some in merged.values() if named & set(some) for x in some}
+            filtered = (set(self.bit) - named) if one.invertFilteredGroups else named
+            for a in here:
+                for b in filtered & set(self.bit):
+                    self.touches[a] &= ~self.bit[b]
+                    self.touches[b] &= ~self.bit[a]
+
+    def surface(self, collider: Any) -> Surface | None:
+        """Friction and filters of a collider; None where the file says nothing."""
+        path = str(collider.primPath)
+        friction = self.friction(collider)
+        inside = [str(one) for one in collider.collisionGroups if str(one) in self.bit]
+        if len(inside) > 1:
+            self.notes.leave_out("second collision groups of colliders", path)
+        if friction is None and not self.bit:
+            return None
+        bits = {"kind": 1, "touches": sum(self.bit.values()) + 1}
+        if inside:
+            bits = {"kind": self.bit[inside[0]], "touches": self.touches[inside[0]]}
+        return Surface(0.5 if friction is None else friction, **bits)
+
+    def friction(self, collider: Any) -> float | None:
+        """Coefficient of sliding friction of a collider's material."""
+        for path in collider.materials:
+            prim = self.stage.stage.GetPrimAtPath(path)
+            if prim and prim.HasAPI(self.stage.pxr.UsdPhysics.MaterialAPI):
+                names = ("dynamicFriction", "staticFriction", "restitution")
+                values = [prim.GetAttribute(f"physics:{name}") for name in names]
+                if values[2].HasAuthoredValue() and values[2].Get() > 0.0:
+                    self.notes.leave_out("restitution of materials", path)
+                for one in values[:2]:
+                    if one.HasAuthoredValue():
+                        if not 0.0 <= one.Get() < np.inf:
+                            raise ValueError(
+                                f"{self.stage.name(prim)} has the friction {one.Get()}"
+                            )
+                        return authored(one.Get())
+        return None
+
+    # The whole
+
+    def joints(self) -> None:
+        """All joints, and poses of links."""
+        joints = self.descriptions()
+        names = _names([str(one.primPath) for one in joints])
+        reader = Joints(self.stage, self.found, self.notes, self.names, names)
+        for one in joints:
+            reader.read(one)
+        self.between = reader.between
+        self.start = {self.names[path]: pose for path, pose in self.places.items()}
+        for name in self.found.links:
+            self.start.setdefault(name, Pose())
+
+    def pairs(self, colliders: dict[str, Any]) -> None:
+        """Pairs of bodies and static shapes that the file says never touch."""
+        owners = [*self.of("RigidBody", "Articulation"), *colliders.values()]
+        for one in owners:
+            for other in one.filteredCollisions:
+                for a in self.bodies_of(str(one.primPath)):
+                    for b in self.bodies_of(str(other)):
+                        if a != b:
+                            self.found.excluded.append((a, b))
+
+    def bodies_of(self, path: str) -> list[str]:
+        """Names of the body that a prim belongs to, or of all bodies below it, or of the world."""
+        if path in self.links:
+            return [self.names[self.links[path]]]
+        inside = [name for body, name in self.names.items() if body.startswith(f"{path}/")]
+        if not inside:
+            self.notes.leave_out("filtered pairs of static shapes", path)
+        return inside
+
+    def left(self, prim: Any) -> None:
+        """Note schemas that are not read, as those of other engines."""
+        for schema in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
+            if not str(schema).startswith(READ):
+                self.notes.leave_out(str(schema).split(":")[0], str(prim.GetPath()).strip("/"))
+
+    def posture(self) -> None:
+        """Keep the file's posture where joints say another one for coordinates of 0."""
+        for joint in self.found.joints.values():
+            ends = [
+                pose if link is None else self.start[link] @ pose
+                for link, pose in ((joint.parent, joint.at_parent), (joint.child, joint.at_child))
+            ]
+            if {joint.parent, joint.child} & self.between:
+                continue
+            off = ends[0].inverse() @ ends[1]
+            if max(abs(off.position).max(), abs(off.orientation[1:]).max()) > 1e-5:
+                break
+        else:
+            return
+        poses: dict[Hashable, Any] = {
+            name: np.concatenate([self.start[name].position, self.start[name].orientation])
+            for name in self.names.values()
+        }
+        self.found.keyframes["start"] = Keyframe(poses, {})
+        self.notes.merge("the posture of the file is the keyframe", "start")
+
+
+def _names(paths: list[str]) -> dict[str, str]:
+    """Names of prims by path: their own, or whole paths where two are the same."""
+    own = {path: path.rsplit("/", 1)[-1] for path in paths}
+    count = Counter(own.values())
+    return {
+        path: name if count[name] < 2 and name != "world" else path.strip("/")
+        for path, name in own.items()
+    }
