@@ -363,7 +363,6 @@ class _Builder:
         place = child(part, "placement_frame")
         if child(part, "pose") is not None:
             inner.pose = pose_in(part, label)
-            inner.placed = "" if place is None else inner.placed
         if place is not None:
             if child(part, "pose") is None:
                 raise ValueError(f"{label}: <placement_frame> needs a <pose>")
