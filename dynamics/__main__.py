@@ -126,9 +126,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_robot(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", type=Path, metavar="robot.urdf", help="URDF or MJCF (.xml) file")
+    parser.add_argument(
+        "robot", type=Path, metavar="robot.urdf", help="URDF, MJCF (.xml), SDF or USD file"
+    )
     parser.add_argument("--base", choices=("floating", "fixed"), help="what holds the root of a "
-                        "URDF file (floating)")  # fmt: skip
+                        "URDF, SDF or USD file (floating)")  # fmt: skip
     three: Any = {"type": float, "nargs": 3, "metavar": ("X", "Y", "Z")}
     parser.add_argument("--position", default=(0.0, 0.0, 0.0), help="of the root link, m", **three)
     parser.add_argument("--gravity", help="m/s^2; by default the file's, or 0 0 -9.81", **three)

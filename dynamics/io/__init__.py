@@ -1,4 +1,4 @@
-"""Mechanisms from robot files (URDF, MJCF) and back (URDF)."""
+"""Mechanisms from robot files (URDF, MJCF, SDF, USD) and back (URDF)."""
 
 from typing import Any
 

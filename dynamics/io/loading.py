@@ -46,7 +46,7 @@ def load(
     collide: bool | str | Path = False,
     friction: float | None = None,
 ) -> Mechanism:
-    """Load a mechanism from a URDF file (``.urdf``) or an MJCF file (``.xml``).
+    """Load a mechanism from a file: URDF, MJCF (``.xml``), SDF (``.sdf``, ``.world``) or USD.
 
     Bodies, joints and frames bear the names of the file. A body's frame has the axes of its link
     and its origin at the centre of mass; ``mechanism.frames`` holds the frames of all links, also
@@ -63,9 +63,11 @@ def load(
     path : str or Path
     base : {"floating", "fixed"}, optional
         What holds the root of a URDF file, which does not say it; by default it floats, and a root
-        link called "world" is fixed. An MJCF file says it itself.
+        link called "world" is fixed. Of SDF and USD files "fixed" holds each body that moves
+        freely. An MJCF file says it itself.
     position : array_like, shape (3,), optional
-        Of the root link's frame in the world at the start, m. An MJCF file says it itself.
+        Of the root link's frame in the world at the start, m; of an SDF or USD file with one root,
+        that of the file's own frame. An MJCF file says it itself.
     orientation : array_like, shape (4,), optional
         Of the root link's frame, scalar first; likewise.
     gravity : array_like, shape (3,), optional
@@ -89,21 +91,23 @@ def load(
         Whether to keep meshes to look at; files of others' may name what lies outside their folder.
     within : str or Path, optional
         Folder that the meshes of the file, and files that it includes, must lie in where they are
-        named with ``..``; by default there may be no ``..``.
+        named with ``..``; by default there may be no ``..``. ``package://`` and ``model://`` are
+        looked for there, too.
     without : iterable of str, optional
         Properties of joints to leave out: "limits", "velocity_limits", "control_limits",
         "friction", "armature", "damping" and "stiffness". Orders 4 and 6, for one, know neither
         limits nor friction nor armature.
     ground : bool or HalfSpace, optional
-        Whether collision shapes of bodies that move touch a floor: the planes of an MJCF file's
-        world, or z < 0, or a half-space of yours. Contacts are called ``"ground|body"``.
+        Whether collision shapes of bodies that move touch a floor: the planes of the file's world,
+        or z < 0, or a half-space of yours. Contacts are called ``"ground|body"``.
     collide : bool, str or Path, optional
         Whether all collision shapes touch each other, the floor and the world's: see
         `Mechanism.collide`. MJCF's filters and ``<exclude>`` count. The path of an SRDF file leaves
         out the pairs that it disables. Bodies that overlap in the posture of the file do not touch.
     friction : float, optional
         Coefficient of sliding friction of all these contacts; by default that of the file
-        (MJCF's ``friction``, ``<lateral_friction>``, Gazebo's ``<mu1>``), or else 0.5.
+        (MJCF's ``friction``, ``<lateral_friction>``, Gazebo's ``<mu1>`` and ``<mu>``, materials of
+        USD), or else 0.5.
 
     Returns
     -------
@@ -115,7 +119,7 @@ def load(
         For a file that is broken or hostile, by the label of what is wrong.
     FileNotFoundError
     graphsys.MissingExtraError
-        For an MJCF file where ``mujoco`` is not installed.
+        For an MJCF file without ``mujoco`` installed, or a USD file without ``usd-core``.
     """
     path = Path(path)
     if base not in (None, "floating", "fixed"):

@@ -390,6 +390,16 @@ def test_included_models_have_their_names_poses_and_frames(tmp_path):
     same(where("leg::foot"), (0, -1, 1))
 
 
+def test_an_included_model_keeps_its_placement_frame(tmp_path):
+    foot = link("foot", pose="0 0 -1 0 0 0")
+    write_model(tmp_path, "leg", model(foot, name="leg", more=' placement_frame="foot"'))
+    text = model(link("trunk"), f"<include><uri>leg</uri>{at('0 1 0 0 0 0')}</include>",
+                 joint("j", "ball", "trunk", "leg::foot"))  # fmt: skip
+    where = placed(load(tmp_path, text))
+
+    same(where("leg::foot"), (0, 1, 0))
+
+
 def test_models_lie_in_the_folder_that_the_user_names(tmp_path):
     (tmp_path / "models").mkdir()
     write_model(tmp_path / "models", "leg", model(link("foot")), config=False)

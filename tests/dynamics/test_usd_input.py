@@ -95,6 +95,27 @@ def test_layers_above_the_file_need_the_folder_that_the_user_names(tmp_path):
     assert list(load(tmp_path / "robots", text, within=tmp_path).bodies) == ["a"]
 
 
+def test_stages_that_stand_for_too_many_prims_are_refused_before_they_are_composed(tmp_path):
+    def reference(name, other):
+        return prim("Xform", name, meta=f"prepend references = {other}")
+
+    inside = [
+        prim("Xform", f"p{k}", *(reference(f"x{j}", f"</p{k + 1}>") for j in range(4)))
+        for k in range(20)
+    ]
+    with pytest.raises(ValueError, match=r"stands for .e\+12 prims by its references"):
+        load(tmp_path, file(*inside, prim("Xform", "p20")))
+    for k in range(20):
+        others = [reference(f"x{j}", f"@p{k + 1}.usda@") for j in range(4)] if k < 19 else []
+        text = file(prim("Xform", "a", *others), more='defaultPrim = "a"')
+        (tmp_path / f"p{k}.usda").write_text(text)
+    with pytest.raises(ValueError, match=r"p0.usda stands for .e\+1. prims by its references"):
+        dy.load(tmp_path / "p0.usda")
+    deep = 'def Xform "a"\n{\n' * 500 + "}\n" * 500
+    with pytest.raises(ValueError, match="nests prims more than 200 deep"):
+        load(tmp_path, file(deep))
+
+
 def test_a_missing_package_is_named(tmp_path, monkeypatch):
     (tmp_path / "robot.usda").write_text(file(body("a")))
     for name in [name for name in sys.modules if name.split(".")[0] == "pxr"]:

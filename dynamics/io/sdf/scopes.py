@@ -27,8 +27,8 @@ ROOTS = ("world", "__root__")
 READ = ("static", "self_collide", "pose", "gravity", "allow_auto_disable", "physics", "scene")
 #: Models nest no deeper; includes that do run in a circle.
 DEEPEST = 20
-#: Models of one file with all that it includes.
-MOST = 10_000
+#: Models of one file with all that it includes, and bytes of all these.
+MOST, MOST_BYTES = 10_000, 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,7 +270,7 @@ class _Builder:
     """Scopes of one file and those that it includes."""
 
     def __init__(self, within: Path | None) -> None:
-        self.within, self.count = within, 0
+        self.within, self.count, self.bytes = within, 0, 0
         self.files: list[Path] = []
 
     def scope(
@@ -345,6 +345,9 @@ class _Builder:
         other = included(uri, label, file, self.within)
         if other.resolve() in self.files:
             raise ValueError(f"{label}: {other.name} includes itself")
+        self.bytes += other.stat().st_size
+        if self.bytes > MOST_BYTES:
+            raise ValueError(f"{label}: includes are more than {MOST_BYTES // 2**20} MB in all")
         root = tree(other)
         version = version_of(root, other.name)
         models = root.findall("model")

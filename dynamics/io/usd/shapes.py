@@ -36,9 +36,10 @@ class Shapes:
 
     def __init__(self, stage: Stage, notes: Notes, meshes: bool) -> None:
         self.stage, self.notes, self.meshes = stage, notes, meshes
+        self.made: dict[str, Geometry | None] = {}
 
     def read(self, prim: Any, frame: Pose) -> Geometry | None:
-        """Shape of a prim in a frame; None where there is none here.
+        """Shape of a prim in a frame, always the same one; None where there is none here.
 
         Parameters
         ----------
@@ -55,6 +56,13 @@ class Shapes:
         ValueError
             For sizes that are not positive, and meshes with faces of corners that they lack.
         """
+        path = str(prim.GetPath())
+        if path not in self.made:
+            self.made[path] = self._read(prim, frame)
+        return self.made[path]
+
+    def _read(self, prim: Any, frame: Pose) -> Geometry | None:
+        """Shape of a prim in a frame."""
         label = self.stage.name(prim)
         pose, scales, matrix, origin = self.stage.inside(prim, frame)
         kind = str(prim.GetTypeName())

@@ -20,8 +20,8 @@ __all__ = ["Stage", "authored", "quiet"]
 Float = NDArray[np.float64]
 #: Least singular value over the largest of a frame that is no plane or line.
 FLAT = 1e-9
-#: Layers of one stage.
-MOST = 10_000
+#: Layers of one stage, prims that it is composed to, and how deep these nest.
+MOST, MOST_PRIMS, DEEPEST = 10_000, 1_000_000, 200
 #: A quarter turn about x: y becomes z.
 Y_TO_Z = np.array([np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0])
 
@@ -142,6 +142,7 @@ class Stage:
                 if not one.is_file():
                     raise FileNotFoundError(f"{label}: there is no file {bare!r}")
                 waiting.append(one)
+        _Counter(self.path, layers).check()
         return list(layers.values())
 
     def _folder(self) -> Path:
@@ -209,6 +210,64 @@ class Stage:
     def name(self, prim: Any) -> str:
         """Path of a prim for messages."""
         return f"{self.path.name}: {prim.GetPath()}"
+
+
+class _Counter:
+    """Prims that a stage is composed to, before it is: a reference may stand for any number."""
+
+    def __init__(self, path: Path, layers: dict[Path, Any]) -> None:
+        self.path, self.layers = path, layers
+        self.known: dict[tuple[Any, str], int] = {}
+        self.waiting: set[tuple[Any, str]] = set()
+
+    def check(self) -> None:
+        """Refuse a stage of too many prims; all layers are counted, referenced ones once more."""
+        total = sum(self.count(one, "/", 0) for one in self.layers.values())
+        if total > MOST_PRIMS:
+            raise ValueError(
+                f"{self.path.name} stands for {total:.0e} prims by its references; at most "
+                f"{MOST_PRIMS:.0e} are read"
+            )
+
+    def of(self, layer: Any, name: str) -> Any:
+        """Layer that another one names; itself by no name."""
+        file = Path(layer.realPath).parent / name
+        return self.layers.get(file.resolve()) if name else layer
+
+    def count(self, layer: Any, path: str, depth: int) -> int:
+        """Prims at and below a path, with those of references and payloads."""
+        key = (layer, path)
+        prim = None if layer is None else layer.GetPrimAtPath(path)
+        if prim is None or key in self.waiting:  # a circle is refused by OpenUSD
+            return 1
+        if depth > DEEPEST:
+            raise ValueError(f"{self.path.name} nests prims more than {DEEPEST} deep")
+        if key not in self.known:
+            self.waiting.add(key)
+            total = 1
+            for one in self.specs(prim):
+                total += sum(
+                    self.count(layer, str(child.path), depth + 1) for child in one.nameChildren
+                )
+                for arcs in (one.referenceList, one.payloadList):
+                    for arc in arcs.GetAddedOrExplicitItems():
+                        other = self.of(layer, arc.assetPath)
+                        start = str(arc.primPath) or f"/{getattr(other, 'defaultPrim', '')}"
+                        total += self.count(other, start, depth + 1)
+                for arcs in (one.inheritPathList, one.specializesList):
+                    for base in arcs.GetAddedOrExplicitItems():
+                        total += self.count(layer, str(base), depth + 1)
+            self.waiting.discard(key)
+            self.known[key] = total
+        return self.known[key]
+
+    @staticmethod
+    def specs(prim: Any) -> Iterator[Any]:
+        """A prim and all its variants."""
+        yield prim
+        for sets in getattr(prim, "variantSets", {}).values():
+            for variant in sets.variants.values():
+                yield variant.primSpec
 
 
 def _turn(matrix: Float, label: str) -> Float:
