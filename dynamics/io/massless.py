@@ -127,7 +127,9 @@ def _moves_center(group: Group, joint: JointEntry, length: float) -> bool:
     """True if a body's joint leaves no motion in which its centre of mass rests."""
     twists = _twists(joint, group.pose_of(joint.child) @ joint.at_child)
     ways = [t[3:] / (length if t[:3].any() else 1.0) for t in twists]
-    return len(ways) <= 3 and float(np.linalg.svd(ways, compute_uv=False).min(initial=1.0)) > LEAST
+    if not 1 <= len(ways) <= 3:
+        return not ways
+    return float(np.linalg.svd(np.array(ways), compute_uv=False).min()) > LEAST
 
 
 def _fill(group: Group, after: Group, notes: Notes) -> None:

@@ -64,6 +64,14 @@ def mesh(corners):
             file(body("a"), prim("PhysicsScene", "s", "float physics:gravityMagnitude = inf")),
             "/s: gravity is inf",
         ),
+        (
+            file(prim("Sphere", "a", 'string radius = "wide"', apis=(BODY, SOLID))),
+            "robot.usda: /a.radius must be a double, not 'wide'",
+        ),
+        (
+            file(prim("Cylinder", "a", 'uniform token axis = "W"', apis=(BODY, SOLID))),
+            "/a has the axis 'W', and must have X, Y or Z",
+        ),
         (file(prim("Xform", "a", meta="prepend references = @/etc/passwd@")), "lies outside the"),
         (file(prim("Xform", "a", meta="prepend references = @../x.usda@")), "lies outside the"),
         (file(prim("Xform", "a", meta="prepend payload = @http://x.y/z.usda@")), "lies outside"),

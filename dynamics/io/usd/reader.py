@@ -18,7 +18,7 @@ from dynamics.io.description import Description, Floor, JointEntry, Link, Pose
 from dynamics.io.notes import Notes
 from dynamics.io.spanning import hang
 from dynamics.io.usd.joints import Joints
-from dynamics.io.usd.shapes import Shapes, extent_of
+from dynamics.io.usd.shapes import Shapes, axis_of, extent_of
 from dynamics.io.usd.stage import Stage, authored, quiet
 from dynamics.parts.actuators import Keyframe
 from dynamics.parts.geometry import Surface
@@ -63,7 +63,7 @@ def read_usd(
     FileNotFoundError
         For a layer that is not there.
     """
-    with quiet():
+    with quiet(path):
         reader = _Reader(Stage(path, within), notes, meshes)
         reader.whole()
         return reader.found
@@ -77,6 +77,11 @@ class _Reader:
         self.found = Description()
         self.shapes = Shapes(stage, notes, meshes)
         self.kinds: Any = stage.pxr.UsdPhysics.ObjectType
+        usd = stage.pxr.Usd
+        self.prims = list(stage.stage.Traverse(usd.TraverseInstanceProxies()))
+        self.order = {str(prim.GetPath()): k for k, prim in enumerate(self.prims)}
+        for prim in self.prims:
+            stage.check(prim)
         physics = stage.pxr.UsdPhysics
         parse = getattr(physics, "UsdPhysicsLoadStageFromPrimRange", None)  # since 26.11
         parsed = (parse or physics.LoadUsdPhysicsFromRange)(stage.stage, ["/"])
@@ -100,9 +105,6 @@ class _Reader:
 
     def whole(self) -> None:
         """Fill the description."""
-        usd = self.stage.pxr.Usd
-        prims = list(self.stage.stage.Traverse(usd.TraverseInstanceProxies()))
-        self.order = {str(prim.GetPath()): k for k, prim in enumerate(prims)}
         if not self.stage.has_units:
             self.notes.merge("lengths without metersPerUnit are centimetres, as USD says",
                              self.stage.path.name)  # fmt: skip
@@ -111,7 +113,7 @@ class _Reader:
         self.names = _names([str(one.primPath) for one in bodies])
         for one in bodies:
             self.body(one)
-        self.below(prims)
+        self.below()
         self.groups()
         colliders = {
             str(one.primPath): one
@@ -121,7 +123,7 @@ class _Reader:
                 "SpherePointsShape",
             )
         }  # fmt: skip
-        for prim in prims:
+        for prim in self.prims:
             self.shape(prim, colliders.get(str(prim.GetPath())))
             self.left(prim)
         for one in bodies:
@@ -180,9 +182,9 @@ class _Reader:
             fixed = f"world-{name}"
             self.found.joints[fixed] = JointEntry(fixed, "fixed", None, name, self.places[path])
 
-    def below(self, prims: list[Any]) -> None:
+    def below(self) -> None:
         """Body of each prim: itself, or the next one above."""
-        for prim in prims:
+        for prim in self.prims:
             path = str(prim.GetPath())
             above = path.rsplit("/", 1)[0]
             if path in self.names:
@@ -285,8 +287,7 @@ class _Reader:
             self.notes.leave_out("planes of bodies", path)
             return
         pose = self.stage.pose(prim)
-        axis = "XYZ".index(str(prim.GetAttribute("axis").Get()))
-        normal = rotation.rotate(pose.orientation, np.eye(3)[axis])
+        normal = rotation.rotate(pose.orientation, np.eye(3)[axis_of(prim, self.stage)])
         surface = self.surface(collider) or Surface(0.0, kind=-1, touches=-1)
         self.found.floors.append(Floor(path.strip("/"), pose.position, normal, surface))
 

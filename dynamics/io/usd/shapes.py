@@ -14,7 +14,7 @@ from dynamics.io.usd.stage import Stage, authored
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.shapes import Box, Capsule, Cylinder, Sphere
 
-__all__ = ["Shapes", "extent_of"]
+__all__ = ["Shapes", "axis_of", "extent_of"]
 
 Float = NDArray[np.float64]
 AXES = {"X": 0, "Y": 1, "Z": 2}
@@ -99,7 +99,7 @@ class Shapes:
 
     def _round(self, prim: Any, kind: str, scales: Float, path: str) -> Any:
         """A solid of revolution; along its axis and across it by the scales of these."""
-        k = AXES[str(self._value(prim, "axis"))]
+        k = axis_of(prim, self.stage)
         n = np.eye(3)[k]
         across = np.delete(scales, k)
         if np.ptp(across) > MEANT * across.max():
@@ -192,6 +192,29 @@ class Shapes:
     def _clipped(color: list[float]) -> Float | None:
         values = np.clip([authored(x) for x in color], 0.0, 1.0)
         return values if np.isfinite(values).all() else None
+
+
+def axis_of(prim: Any, stage: Stage) -> int:
+    """Number of the axis that a prim has.
+
+    Parameters
+    ----------
+    prim : pxr.Usd.Prim
+    stage : Stage
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        Where it is none of X, Y and Z.
+    """
+    text = str(prim.GetAttribute("axis").Get())
+    if text not in AXES:
+        raise ValueError(f"{stage.name(prim)} has the axis {text!r}, and must have X, Y or Z")
+    return AXES[text]
 
 
 def extent_of(geometry: Geometry, label: str) -> tuple[float, Float, Float]:

@@ -22,6 +22,13 @@ Float = NDArray[np.float64]
 FLAT = 1e-9
 #: Layers of one stage, prims that it is composed to, and how deep these nest.
 MOST, MOST_PRIMS, DEEPEST = 10_000, 1_000_000, 200
+#: Beginnings of the names of attributes that are read.
+READ = (
+    "physics:", "drive:", "limit:", "xformOp", "primvars:display", "size", "radius", "height",
+    "axis", "points", "faceVertex", "orientation",
+)  # fmt: skip
+#: Numbers of Python that stand for each other.
+NUMBERS = (bool, int, float)
 #: A quarter turn about x: y becomes z.
 Y_TO_Z = np.array([np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0])
 
@@ -32,8 +39,13 @@ def authored(value: float) -> float:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Keep OpenUSD from printing its warnings; errors are raised all the same.
+def quiet(path: Path) -> Iterator[None]:
+    """Keep OpenUSD from printing its warnings, and make its errors ours.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file that is read.
 
     Yields
     ------
@@ -43,14 +55,20 @@ def quiet() -> Iterator[None]:
     ------
     graphsys.MissingExtraError
         Where ``usd-core`` is not installed.
+    ValueError
+        Where OpenUSD refuses the file.
     """
     try:
+        import pxr.Tf
         import pxr.UsdUtils
     except ImportError:
         raise gs.MissingExtraError("a USD file", "usd-core", "usd") from None
     delegate = pxr.UsdUtils.CoalescingDiagnosticDelegate()
     try:
         yield
+    except pxr.Tf.ErrorException as error:
+        reason = _reason(error, path.parent)
+        raise ValueError(f"{path.name}: OpenUSD refuses it: {reason}") from None
     finally:
         delegate.TakeUncoalescedDiagnostics()
         del delegate
@@ -91,11 +109,7 @@ class Stage:
         self.pxr: Any = pxr
         self.path = path
         self.layers = self._checked(within)  # alive, so that none is read twice
-        try:
-            self.stage = pxr.Usd.Stage.Open(str(path))
-        except pxr.Tf.ErrorException as error:
-            reason = _reason(error, path.parent)
-            raise ValueError(f"{path.name}: OpenUSD refuses it: {reason}") from None
+        self.stage = pxr.Usd.Stage.Open(str(path))
         wrong: list[Any] = getattr(self.stage, "GetCompositionErrors", list)()
         if wrong:
             reason = _reason(ValueError(wrong[0]), path.parent)
@@ -147,6 +161,31 @@ class Stage:
 
     def _folder(self) -> Path:
         return self.path.parent.resolve()
+
+    def check(self, prim: Any) -> None:
+        """Refuse attributes whose values are not of the types of their schemas.
+
+        Parameters
+        ----------
+        prim : pxr.Usd.Prim
+
+        Raises
+        ------
+        ValueError
+        """
+        for attribute in prim.GetAuthoredAttributes():
+            if not str(attribute.GetName()).startswith(READ):
+                continue
+            kind, value = attribute.GetTypeName(), attribute.Get()
+            if not kind or value is None:
+                continue
+            meant = type(kind.defaultValue)
+            if isinstance(value, meant) or (
+                meant in NUMBERS and isinstance(value, NUMBERS) and not attribute.IsCustom()
+            ):
+                continue
+            raise ValueError(f"{self.path.name}: {attribute.GetPath()} must be a {kind}, not "
+                             f"{str(value)[:40]!r}")  # fmt: skip
 
     # Frames
 
