@@ -449,3 +449,130 @@ def test_what_is_not_read_is_in_the_report(tmp_path):
     assert load(tmp_path, text).report.left_out == {
         "<light>": ["sun"], "<plugin>": ["p"], "<sensor> of links": ["b::l"],
     }  # fmt: skip
+
+
+def geometry(shape, more=""):
+    """A collision of a shape."""
+    return f'<collision name="c"><geometry>{shape}</geometry>{more}</collision>'
+
+
+@pytest.mark.parametrize(
+    "inside, left",
+    [
+        (geometry("<heightmap/>"), "<heightmap> as a geometry"),
+        (geometry("<plane/>"), "<plane> of links that are not static"),
+        (geometry("<mesh><uri>https://a.b/c.dae</uri></mesh>"), "meshes on the network"),
+        (
+            geometry("<mesh><uri>c.dae</uri><submesh/></mesh>"),
+            "<submesh> (the whole mesh is taken)",
+        ),
+        (
+            geometry(BALL[10:-11], "<surface><bounce><restitution_coefficient>1"
+                     "</restitution_coefficient></bounce></surface>"),
+            "<bounce> of surfaces",
+        ),
+        (
+            geometry(BALL[10:-11], "<surface><friction><torsional><coefficient>1</coefficient>"
+                     "<use_patch_radius>0</use_patch_radius></torsional></friction></surface>"),
+            "torsional friction by <surface_radius>",
+        ),
+        (
+            f'<visual name="v">{BALL}<material><script/></material></visual>',
+            "<script> of materials",
+        ),
+        ("<velocity_decay><linear>1</linear></velocity_decay>", "<velocity_decay> of links"),
+        ("<kinematic>1</kinematic>", "<kinematic> of links (they move freely)"),
+    ],
+)  # fmt: skip
+def test_what_is_left_out_of_links_is_named(tmp_path, inside, left):
+    assert load(tmp_path, model(link("a", more=inside))).report.left_out == {left: ["a"]}
+
+
+def test_what_is_left_out_of_files_and_inertia_is_named(tmp_path):
+    inertial = '<inertial auto="true"><mass>1</mass><fluid_added_mass/></inertial>'
+    own = named("s", "<static>1</static>", link("a"), link("b"), joint("j", "ball", "a", "b"))
+    text = world(named("m", f'<link name="a">{inertial}</link>'), own)
+    text = text.replace("<world", "<light name='sun'/><world")
+
+    assert load(tmp_path, text).report.left_out == {
+        "<light>": ["sun"], "joints of static models": ["s::j"],
+        '<inertial auto="true">: it needs its numbers': ["m::a"],
+        "<fluid_added_mass> of links": ["m::a"],
+    }  # fmt: skip
+
+
+def test_friction_of_planes_bullet_and_drake_and_torsion(tmp_path):
+    drake = ("<drake:proximity_properties><drake:mu_dynamic>0.2</drake:mu_dynamic>"
+             "</drake:proximity_properties>")  # fmt: skip
+    bullet = "<surface><friction><bullet><friction>0.4</friction></bullet></friction></surface>"
+    torsion = ("<surface><friction><torsional><coefficient>0.5</coefficient><patch_radius>0.1"
+               "</patch_radius></torsional></friction></surface>")  # fmt: skip
+    ball = BALL[10:-11]
+    parts = [link(name, more=geometry(ball, more))
+             for name, more in (("a", drake), ("b", bullet), ("c", torsion))]  # fmt: skip
+    plane = f'<link name="l">{geometry("<plane/>")}</link>'
+    ground = named("g", "<static>1</static>", plane)
+    mechanism = load(tmp_path, world(named("m", *parts), ground), ground=True)
+    found = {name: one.collisions[0].surface for name, one in mechanism.bodies.items()}
+
+    assert found["m::a"].friction == 0.2 and found["m::b"].friction == 0.4
+    assert found["m::c"].torsional == pytest.approx(0.05)
+    assert [one.friction for one in mechanism.contacts.values()] == [0.2, 0.4, 0.5]
+
+
+def test_one_link_may_keep_off_the_others(tmp_path):
+    links = link("a", more=HIT + "<self_collide>0</self_collide>")
+    links += link("b", pose="1 0 0 0 0 0", more=HIT) + link("c", pose="2 0 0 0 0 0", more=HIT)
+    pairs = {frozenset(one) for one in _touching(load(tmp_path, model(links), collide=True))}
+
+    assert pairs == {frozenset("bc")}
+
+
+def test_geometry_may_be_placed_in_any_frame(tmp_path):
+    hit = f'<collision name="c">{at("0 0 1 0 0 0", "f")}{BALL}</collision>'
+    text = model(
+        link("a", pose="1 0 0 0 0 0", more=hit), f'<frame name="f">{at("0 2 0 0 0 0")}</frame>'
+    )
+    found = load(tmp_path, text).bodies["a"].collisions[0]
+
+    np.testing.assert_allclose(found.position, (-1, 2, 1), atol=ROUNDING)
+
+
+def test_several_models_of_an_old_file_stand_in_a_world_without_a_name(tmp_path):
+    text = model(link("l"), name="a", version="1.4").replace(
+        "</sdf>", named("b", link("l")) + "</sdf>"
+    )
+
+    assert list(load(tmp_path, text).bodies) == ["a::l", "b::l"]
+
+
+def test_models_without_meshes_and_old_configs(tmp_path):
+    mesh = geometry("<mesh><uri>a.stl</uri></mesh>")
+    write_model(tmp_path, "leg", model(link("foot", more=mesh), name="leg"))
+    (tmp_path / "leg" / "model.config").write_text(
+        '<model><sdf version="x">model.sdf</sdf></model>'
+    )
+    text = model(link("trunk"), "<include><uri>leg</uri></include>",
+                 joint("j", "ball", "trunk", "leg"))  # fmt: skip
+
+    assert load(tmp_path, text, meshes=False).bodies["leg::foot"].collisions == ()
+    assert len(load(tmp_path, text).bodies["leg::foot"].collisions) == 1
+
+
+def test_lights_may_be_included(tmp_path):
+    (tmp_path / "sun.sdf").write_text('<sdf version="1.9"><light name="sun"/></sdf>')
+    text = world(named("m", link("l")), "<include><uri>sun.sdf</uri></include>")
+
+    assert load(tmp_path, text).report.left_out == {"included <light>": ["sun.sdf"]}
+
+
+def test_frames_of_worlds_may_be_attached_to_the_world_and_to_merged_models(tmp_path):
+    leg = model(link("foot", pose="0 0 -1 0 0 0"), '<frame name="own"/>', name="leg")
+    write_model(tmp_path, "leg", leg)
+    merged = named("m", '<include merge="true"><uri>leg</uri></include>', link("a"))
+    text = world(merged, f'<frame name="f">{at("1 2 3 0 0 0")}</frame>')
+    mechanism = load(tmp_path, text)
+
+    assert mechanism.frames["f"].body is mechanism.world
+    np.testing.assert_allclose(mechanism.frames["f"].position, (1, 2, 3))
+    assert mechanism.frames["m::own"].body.name == "m::foot"

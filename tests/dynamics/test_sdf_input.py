@@ -10,6 +10,16 @@ from .sdf import at, joint, link, load, model, named, world
 
 A, B = link("a"), link("b")
 DAMPED = "<dynamics><damping>-1</damping></dynamics>"
+LIMIT = "<limit><lower>{}</lower><upper>{}</upper></limit>"
+ROTOR = "<drake:rotor_inertia>-1</drake:rotor_inertia>"
+GAINS = '<drake:controller_gains p="-1" d="0"/>'
+PLANAR = (
+    '<drake:joint name="k" type="planar"><drake:parent>a</drake:parent><drake:child>b'
+    "</drake:child><drake:damping>-1 0 0</drake:damping></drake:joint>"
+)
+PLANE = '<collision name="c"><geometry><plane><normal>0 0 0</normal></plane></geometry></collision>'
+BITS = "<surface><contact><collide_bitmask>x</collide_bitmask></contact></surface>"
+SLIPPERY = "<surface><friction><ode><mu>-1</mu></ode></friction></surface>"
 SWAPPED = "<limit><lower>2</lower><upper>1</upper></limit>"
 BOX = '<collision name="c"><geometry><box><size>{}</size></box></geometry></collision>'
 
@@ -72,6 +82,43 @@ BOX = '<collision name="c"><geometry><box><size>{}</size></box></geometry></coll
             model(A, B, joint("j", "screw", "a", "b", more="<thread_pitch>0</thread_pitch>")),
             "a screw needs a thread_pitch that is not 0",
         ),
+        (
+            model(A, B, joint("j", "revolute", "a", "b", "1 0 0", LIMIT.format("inf", "inf"))),
+            "joint 'j', axis: its limits are both inf",
+        ),
+        (
+            model(A, B, joint("j", "revolute", "a", "b", "1 0 0", LIMIT.format("low", "1"))),
+            "<limit/lower> must be a number, not 'low'",
+        ),
+        (
+            model(A, B, joint("j", "revolute", "a", "b", more=ROTOR)),
+            "the inertia of its rotor is -1.0",
+        ),
+        (model(A, B, joint("j", "revolute", "a", "b", more=GAINS)), "joint 'j': stiffness of a"),
+        (model(A, B, joint("j", "gearbox", "a", "b")), "has no <gearbox_reference_body>"),
+        (model(A, B, PLANAR), "joint 'k': damping is .* would add energy"),
+        (
+            model(A, "<static>1</static>").replace(A, link("a", more=PLANE)),
+            "the normal of the plane is zero",
+        ),
+        (
+            model(link("a", more=BOX.format("1 1 1").replace("</c", BITS + "</c"))),
+            "<collide_bitmask> must be a number up to 0xffffffff, not 'x'",
+        ),
+        (
+            model(link("a", more=BOX.format("1 1 1").replace("</c", SLIPPERY + "</c"))),
+            "a coefficient of friction is negative: -1.0",
+        ),
+        (model(link("a", more=BOX.format("").replace("box", "mesh"))), "<mesh> has no <uri>"),
+        (model(link("a", more=BOX.format("").replace("box", "sphere"))), "has no <radius>"),
+        (model(A, "<include><uri>leg</uri><placement_frame>f</placement_frame></include>"),
+         "<placement_frame> needs a <pose>"),
+        (model(A, "<include><uri>leg</uri><name>a</name></include>"), "give <include> a <name>"),
+        (
+            model(A, '<include merge="1"><uri>leg</uri><static>1</static></include>'),
+            "a static model cannot be merged into one that moves",
+        ),
+        (world('<frame name="f" attached_to="m"/>', named("m"), named("n", A)), "has no link"),
         (model(A, "<include/>"), "an <include> has no <uri>"),
         (model(A, "<include><uri>../x</uri></include>"), "'../x' lies outside the robot's folder"),
         (model(A, "<include><uri>/etc/x</uri></include>"), "lies outside the robot's folder"),
@@ -89,12 +136,29 @@ BOX = '<collision name="c"><geometry><box><size>{}</size></box></geometry></coll
     ],
 )  # fmt: skip
 def test_broken_files_are_refused_by_label(tmp_path, text, match):
+    (tmp_path / "leg").mkdir()
+    (tmp_path / "leg" / "model.sdf").write_text(model(link("foot"), name="leg"))
     with pytest.raises(ValueError, match=match):
         load(tmp_path, text)
 
 
 def test_a_missing_include_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="include of 'model://leg': there is no model"):
+        load(tmp_path, model(A, "<include><uri>model://leg</uri></include>"))
+
+
+@pytest.mark.parametrize(
+    "config, error, match",
+    [
+        ("<model/>", ValueError, "leg/model.config names no <sdf>"),
+        ("<model><sdf>leg.sdf</sdf></model>", FileNotFoundError, "names 'leg.sdf', which is not"),
+        ("<model><sdf>../robot.sdf</sdf></model>", ValueError, "lies outside the robot's folder"),
+    ],
+)
+def test_broken_configs_of_models_are_refused(tmp_path, config, error, match):
+    (tmp_path / "leg").mkdir()
+    (tmp_path / "leg" / "model.config").write_text(config)
+    with pytest.raises(error, match=match):
         load(tmp_path, model(A, "<include><uri>model://leg</uri></include>"))
 
 

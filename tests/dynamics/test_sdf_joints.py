@@ -311,3 +311,37 @@ def test_a_servo_of_the_user_takes_the_effort_of_the_file(tmp_path):
 
     assert mechanism.joints["j"].servo.force_limit == 9
     assert not load(tmp_path, text).joints["j"].actuated
+
+
+def test_what_is_left_out_of_joints_is_named(tmp_path):
+    second = '<axis2><xyz>0 1 0</xyz><mimic joint="i"/></axis2>'
+    rotor = "<drake:rotor_inertia>1</drake:rotor_inertia>"
+    uneven = (
+        '<drake:joint name="{}" type="{}"><drake:parent>a</drake:parent><drake:child>{}'
+        "</drake:child><drake:damping>1 2 3</drake:damping></drake:joint>"
+    )
+    text = model(
+        link("a"), link("b"), link("c"), link("d"), link("e"),
+        joint("i", "revolute", "a", "b", more='<sensor name="s"/>'),
+        joint("j", "universal", "b", "c", "1 0 0", more=second + rotor),
+        uneven.format("k", "planar", "d"), uneven.format("l", "rpy_floating", "e"),
+    )  # fmt: skip
+
+    assert load(tmp_path, text).report.left_out == {
+        "<sensor> of joints": ["i"], "mimic of a second axis": ["j"],
+        "rotors of joints that do not turn or slide": ["j"],
+        "damping of planar joints that differs along x and y": ["k"],
+        "<drake:joint> of type rpy_floating": ["l"],
+    }  # fmt: skip
+
+
+def test_a_universal_joint_turned_round_keeps_limits_on_their_axes(tmp_path):
+    limit = "<limit><lower>-1</lower><upper>2</upper></limit>"
+    more = "<axis2><xyz>0 1 0</xyz></axis2>"
+    text = model(
+        link("a"), link("b"), joint("hold", "fixed", "world", "b"),
+        joint("j", "universal", "a", "b", "1 0 0", limit, more),
+    )  # fmt: skip
+    made = load(tmp_path, text).joints["j"]
+
+    np.testing.assert_array_equal(made.limits, [(-np.inf, np.inf), (-1, 2)])

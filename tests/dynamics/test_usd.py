@@ -481,3 +481,157 @@ def test_what_is_not_read_is_in_the_report(tmp_path):
         "joints of type DistanceJoint": ["d"], "joints that are not enabled": ["off"],
         "breakForce of joints": ["j"],
     }  # fmt: skip
+
+
+# What is left out, and odd files
+
+
+def test_what_is_left_out_is_named(tmp_path):
+    ball = prim("Sphere", "s", apis=(SOLID,))
+    plane = prim("Plane", "p", apis=(SOLID,))
+    two = prim("Capsule_1", "two", "double radiusTop = 1", "double radiusBottom = 2")
+    same = prim("Cylinder_1", "same", "double radiusTop = 1", "double radiusBottom = 1",
+                "double height = 2")  # fmt: skip
+    lines, apis = free("rotX", "rotY", "rotZ", "transX", limits={"distance": (0, 1)})
+    drive = "float drive:{}:physics:{} = 1"
+    text = file(
+        prim("PhysicsScene", "one"), prim("PhysicsScene", "second"),
+        body("a", ball, plane, two, same, prim("BasisCurves", "curve"), prim("Mesh", "empty")),
+        body("b"), body("c"), body("d"), body("e"),
+        joint("Spherical", "cone", "/a", "/b", "float physics:coneAngle0Limit = 30",
+              "float physics:coneAngle1Limit = 30"),
+        joint("Revolute", "push", "/b", "/c", "uniform token drive:angular:physics:type = "
+              '"acceleration"', drive.format("angular", "stiffness"), axis="X",
+              apis=("PhysicsDriveAPI:angular",)),
+        joint("Revolute", "weak", "/c", "/d", drive.format("angular", "stiffness"),
+              drive.format("angular", "targetVelocity"), "float drive:angular:physics:maxForce = 0",
+              axis="X", apis=("PhysicsDriveAPI:angular",)),
+        joint("", "locked", "/d", "/e", drive.format("rotX", "stiffness"), *free("rotY")[0],
+              apis=[*free("rotY")[1], "PhysicsDriveAPI:rotX"]),
+    )  # fmt: skip
+    report = load(tmp_path, text).report
+
+    assert report.left_out == {
+        "further scenes": ["/second"], "planes of bodies": ["/a/p"],
+        "Capsule_1 of two radii as a geometry": ["/a/two"],
+        "BasisCurves as a geometry": ["/a/curve"], "meshes without faces": ["/a/empty"],
+        "cones of ball joints": ["cone"],
+        "drives by acceleration (their gains are of no mass)": ["push"],
+        "target velocities of drives with a stiffness": ["weak"],
+        "drives whose maxForce is 0": ["weak"], "drives of axes that are locked": ["locked"],
+    }  # fmt: skip
+
+
+def test_limits_and_drives_of_slides_in_a_plane_are_left_out_by_name(tmp_path):
+    lines, apis = free("transX", "transY", limits={"transX": (-1, 1)})
+    lines.append("float drive:transY:physics:stiffness = 1")
+    apis.append("PhysicsDriveAPI:transY")
+    text = file(body("a"), body("b"), joint("", "j", "/a", "/b", *lines, apis=apis))
+
+    assert load(tmp_path, text, base="fixed").report.left_out == {
+        "limits of planar without turning joints": ["j"],
+        "drives of planar without turning joints": ["j"],
+    }
+
+
+@pytest.mark.parametrize("kind, R", [("Revolute", turned(np.pi / 2 * Z)), ("Prismatic", np.eye(3))])
+def test_a_joint_without_a_range_is_fixed_there(tmp_path, kind, R):
+    ends = ["float physics:lowerLimit = 90", "float physics:upperLimit = 90"]
+    text = file(body("a"), body("b"), joint(kind, "j", "/a", "/b", *ends, axis="Z"))
+    mechanism = load(tmp_path, text, base="fixed")
+    x, turn = pose_at(mechanism, "b")
+
+    assert mechanism.joints["j"].kind == "fixed"
+    np.testing.assert_allclose(turn, R, atol=1e-12)
+    np.testing.assert_allclose(x, (0, 0, 0 if kind == "Revolute" else 90))
+
+
+def test_meshes_count_for_masses_when_they_are_not_kept(tmp_path):
+    points = [(0, 0, 0), (6, 0, 0), (0, 1, 0), (0, 0, 1)]  # 1 m^3, inside out
+    mesh = "\n".join([
+        f"point3f[] points = {points}", "int[] faceVertexCounts = [3, 3, 3, 3]",
+        "int[] faceVertexIndices = [0, 1, 2, 0, 3, 1, 0, 2, 3, 1, 3, 2]",
+    ])  # fmt: skip
+    text = file(prim("Mesh", "a", mesh, apis=(BODY, SOLID)))
+    found = load(tmp_path, text, meshes=False).bodies["a"]
+    left = load(
+        tmp_path, text.replace("point3f", 'uniform token orientation = "leftHanded"\npoint3f', 1)
+    )
+
+    assert found.mass == pytest.approx(1000.0, rel=1e-6) and found.visuals == ()
+    assert left.bodies["a"].mass == pytest.approx(1000.0, rel=1e-6)
+
+
+def test_colliders_that_are_off_and_shapes_of_static_prims_do_not_touch(tmp_path):
+    off = prim("Sphere", "s", "bool physics:collisionEnabled = 0", apis=(SOLID,))
+    wide = prim("Cylinder", "w", "double radius = 1", "double height = 2", place(scale=(1, 2, 1)))
+    point = prim("Capsule", "p", "double radius = 1", "double height = 0")
+    seen = prim("Cube", "table", "double size = 1", place((5, 0, 0)))
+    mechanism = load(tmp_path, file(body("a", off, wide, point), seen))
+    found = mechanism.bodies["a"]
+
+    assert found.collisions == () and len(found.visuals) == 3
+    assert found.visuals[1].shape.radius == pytest.approx(2)
+    assert type(found.visuals[2].shape).__name__ == "Sphere"
+    assert list(mechanism.scenery) == ["table"] and mechanism.obstacles == {}
+
+
+def test_groups_that_are_inverted_or_merged(tmp_path):
+    def ball(name, x):
+        parts = "double radius = 0.1", place((x, 0, 0))
+        return prim("Sphere", name, *parts, apis=(BODY, SOLID))
+
+    def group(name, members, *parts):
+        inside = f"rel collection:colliders:includes = [{members}]"
+        return prim("PhysicsCollisionGroup", name, inside, *parts)
+
+    text = file(
+        ball("a", 0), ball("b", 1), ball("c", 2), ball("d", 3),
+        group("ga", "</a>", "rel physics:filteredGroups = </gb>",
+              "bool physics:invertFilteredGroups = 1"),
+        group("gb", "</b>"), group("gc", "</c>", 'string physics:mergeGroup = "m"'),
+        group("gd", "</d>, </c>", 'string physics:mergeGroup = "m"'),
+    )  # fmt: skip
+    mechanism = load(tmp_path, text, collide=True)
+    a, b, c, d = (mechanism.bodies[name].collisions[0].surface for name in "abcd")
+
+    assert a.meets(b) and not a.meets(c) and not a.meets(d)
+    assert b.meets(c) and c.meets(d)
+    assert mechanism.report.left_out == {}
+    twice = load(tmp_path, file(ball("a", 0), group("g", "</a>"), group("h", "</a>")))
+    assert twice.report.left_out == {"second collision groups of colliders": ["/a"]}
+
+
+def test_filtered_pairs_of_bodies_below_a_prim_and_of_static_shapes(tmp_path):
+    pair = "rel physics:filteredPairs = [</robot>, </table>]"
+    robot = prim("Xform", "robot", body("a"), body("b"))
+    table = prim("Cube", "table", "double size = 1", apis=(SOLID,))
+    own = body("c", pair).replace('"PhysicsMassAPI"', '"PhysicsMassAPI", "PhysicsFilteredPairsAPI"')
+    mechanism = load(tmp_path, file(robot, table, own), collide=True)
+
+    without = {frozenset(map(str, pair)) for one in mechanism.collisions for pair in one.without}
+    assert {frozenset("ac"), frozenset("bc")} <= without
+    assert mechanism.report.left_out == {"filtered pairs of static shapes": ["/table"]}
+
+
+def test_restitution_and_gravity_without_a_size(tmp_path):
+    material = prim("Material", "m", "float physics:restitution = 0.5",
+                    "float physics:staticFriction = 0.7", apis=("PhysicsMaterialAPI",))  # fmt: skip
+    ball = prim("Sphere", "s", "rel material:binding = </m>", apis=(SOLID, "MaterialBindingAPI"))
+    scene = prim("PhysicsScene", "scene", "vector3f physics:gravityDirection = (1, 0, 0)")
+    mechanism = load(tmp_path, file(body("a", ball), material, scene, meters=0.01))
+
+    np.testing.assert_allclose(mechanism.gravity, (9.81, 0, 0))
+    assert mechanism.bodies["a"].collisions[0].surface.friction == 0.7
+    assert mechanism.report.left_out == {"restitution of materials": ["/m"]}
+
+
+def test_variants_and_classes_are_composed(tmp_path):
+    arm = prim("Xform", "arm", meta="prepend inherits = </_base>").replace(
+        "{\n\n}", '{\nvariantSet "size" = {\n"big" {\n' + body("big") + "\n}\n}\n}"
+    ).replace("prepend inherits", 'prepend variantSets = "size"\nvariants = '
+              '{\nstring size = "big"\n}\nprepend inherits')  # fmt: skip
+    base = prim("Xform", "_base", body("small")).replace('def Xform "_base', 'class Xform "_base')
+    mechanism = load(tmp_path, file(base, arm))
+
+    assert set(mechanism.bodies) == {"big", "small"}

@@ -64,6 +64,25 @@ def mesh(corners):
             file(body("a"), prim("PhysicsScene", "s", "float physics:gravityMagnitude = inf")),
             "/s: gravity is inf",
         ),
+        (mesh([0, 1, 2]).replace("(1, 0, 0)", "(nan, 0, 0)"), "points that are no finite numbers"),
+        (mesh([0, 1, 1]), "/a encloses nothing"),
+        (
+            file(body("a", at=place((float("inf"), 0, 0)))),
+            "/a has a transform with no numbers",
+        ),
+        (file(body("a", mass="inf")), "body 'a' has the mass inf"),
+        (
+            file(body("a"), joint("Revolute", "j", "", "/a", DRIVE.replace("-1", "inf"), axis="X",
+                                  apis=DRIVES)),
+            "the drive of joint 'j' has",
+        ),
+        (
+            file(prim("Material", "m", "float physics:staticFriction = -1",
+                      apis=("PhysicsMaterialAPI",)),
+                 body("a", prim("Sphere", "s", "rel material:binding = </m>",
+                                apis=(SOLID, "MaterialBindingAPI")))),
+            "/m has the friction -1.0",
+        ),
         (
             file(prim("Sphere", "a", 'string radius = "wide"', apis=(BODY, SOLID))),
             "robot.usda: /a.radius must be a double, not 'wide'",

@@ -166,7 +166,7 @@ class Shapes:
                 self.notes.leave_out("torsional friction by <surface_radius>", owner)
             text = text_of(surface, "contact/collide_bitmask")
             mask = None if text is None else _bits(text, label)
-        if slide is None and mask is None:
+        if slide is None and mask is None and not turn:
             return None
         if (slide is not None and slide < 0.0) or turn < 0.0:
             raise ValueError(f"{label}: a coefficient of friction is negative: {slide}, {turn}")

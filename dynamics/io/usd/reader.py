@@ -75,7 +75,7 @@ class _Reader:
     def __init__(self, stage: Stage, notes: Notes, meshes: bool) -> None:
         self.stage, self.notes = stage, notes
         self.found = Description()
-        self.shapes = Shapes(stage, notes, meshes)
+        self.shapes, self.meshes = Shapes(stage, notes), meshes
         self.kinds: Any = stage.pxr.UsdPhysics.ObjectType
         usd = stage.pxr.Usd
         self.prims = list(stage.stage.Traverse(usd.TraverseInstanceProxies()))
@@ -257,7 +257,7 @@ class _Reader:
             self.plane(prim, body, collider)
             return
         seen = self.shapes.is_seen(prim)
-        if not seen and collider is None:
+        if (not seen and collider is None) or (prim.GetTypeName() == "Mesh" and not self.meshes):
             return
         made = self.shapes.read(prim, Pose() if body is None else self.places[body])
         if made is None:
@@ -298,22 +298,15 @@ class _Reader:
             self.notes.leave_out(f"collision groups beyond {MOST_GROUPS}",
                                  len(groups) - MOST_GROUPS)  # fmt: skip
             groups = groups[:MOST_GROUPS]
-        self.bit = {str(one.primPath): 1 << (k + 1) for k, one in enumerate(groups)}
-        every = sum(self.bit.values()) + 1
-        self.touches = dict.fromkeys(self.bit, every)
-        merged: dict[str, list[str]] = {}
-        for one in groups:
-            path = str(one.primPath)
-            merged.setdefault(str(one.mergeGroupName or path), []).append(path)
-        for one in groups:
-            here = merged[str(one.mergeGroupName or str(one.primPath))]
-            named = {str(other) for other in one.filteredGroups}
-            named |= {x for some in merged.values() if named & set(some) for x in some}
-            filtered = (set(self.bit) - named) if one.invertFilteredGroups else named
-            for a in here:
-                for b in filtered & set(self.bit):
-                    self.touches[a] &= ~self.bit[b]
-                    self.touches[b] &= ~self.bit[a]
+        paths = [one.primPath for one in groups]
+        self.bit = {str(path): 1 << (k + 1) for k, path in enumerate(paths)}
+        self.touches: dict[str, int] = {}
+        table = self.stage.pxr.UsdPhysics.CollisionGroup.ComputeCollisionGroupTable(
+            self.stage.stage
+        )
+        for one in paths:
+            met = [self.bit[str(two)] for two in paths if table.IsCollisionEnabled(one, two)]
+            self.touches[str(one)] = 1 + sum(met)
 
     def surface(self, collider: Any) -> Surface | None:
         """Friction and filters of a collider; None where the file says nothing."""

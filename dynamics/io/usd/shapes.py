@@ -30,12 +30,10 @@ class Shapes:
     ----------
     stage : Stage
     notes : Notes
-    meshes : bool
-        Whether to keep meshes.
     """
 
-    def __init__(self, stage: Stage, notes: Notes, meshes: bool) -> None:
-        self.stage, self.notes, self.meshes = stage, notes, meshes
+    def __init__(self, stage: Stage, notes: Notes) -> None:
+        self.stage, self.notes = stage, notes
         self.made: dict[str, Geometry | None] = {}
 
     def read(self, prim: Any, frame: Pose) -> Geometry | None:
@@ -68,7 +66,7 @@ class Shapes:
         kind = str(prim.GetTypeName())
         try:
             if kind == "Mesh":
-                made = self._mesh(prim, matrix, origin) if self.meshes else None
+                made = self._mesh(prim, matrix, origin)
                 return None if made is None else Geometry(made, np.zeros(3), Pose().orientation)
             shape = self._shape(prim, kind, scales)
         except ValueError as error:
