@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from dynamics.io.notes import Notes
 __all__ = ["hang"]
 
 #: Kinds whose parent and child may change places, with their axes turned round.
-TURNED = {"fixed", "revolute", "prismatic", "helical", "spherical", "universal"}
+TURNED = {"fixed", "revolute", "prismatic", "helical", "cylindrical", "spherical", "universal"}
 
 
 class _Sets:
@@ -83,7 +84,10 @@ def hang(found: Description, notes: Notes) -> list[str]:
                 other = joint.child if joint.parent == here else joint.parent
                 if other in placed:
                     continue
-                if joint.child == here and joint.kind in TURNED:
+                if joint.child == here and joint.kind not in TURNED:
+                    joint.closure = True  # its parent is a root
+                    continue
+                if joint.child == here:
                     _turn(joint)
                 placed.add(other)
                 waiting.append(other)
@@ -101,5 +105,9 @@ def _turn(joint: JointEntry) -> None:
         for what in ("limits", "velocity_limits", "control_limits"):
             if getattr(joint, what) is not None:
                 setattr(joint, what, getattr(joint, what)[::-1])
+        if joint.servo is not None:
+            numbers = {one.name: getattr(joint.servo, one.name) for one in fields(joint.servo)}
+            turned = {name: np.flip(one) for name, one in numbers.items() if np.ndim(one)}
+            joint.servo = replace(joint.servo, **turned)
     else:
         joint.axis = -joint.axis

@@ -345,3 +345,26 @@ def test_a_universal_joint_turned_round_keeps_limits_on_their_axes(tmp_path):
     made = load(tmp_path, text).joints["j"]
 
     np.testing.assert_array_equal(made.limits, [(-np.inf, np.inf), (-1, 2)])
+
+
+def test_a_joint_that_cannot_be_turned_round_makes_its_parent_a_root(tmp_path):
+    plane = (
+        '<drake:joint name="k" type="planar"><drake:parent>d</drake:parent><drake:child>c'
+        "</drake:child></drake:joint>"
+    )
+    text = model(link("c"), link("d"), joint("w", "fixed", "world", "c"), plane)
+    mechanism = load(tmp_path, text)
+    fine = mechanism.finalize(timestep=0.01)
+    motion = dy.simulate(fine, fine.initial_state(), seconds=0.1)
+
+    assert mechanism.joints["k"].child.name == "c" and list(mechanism.bodies) == ["c", "d"]
+    assert abs(motion.final.pose[:, 2]).max() < 1e-9  # d hangs in the plane of c
+
+
+def test_dampers_of_ball_joints_act_about_all_axes(tmp_path):
+    forces = "<dynamics><damping>0.3</damping></dynamics>"
+    made = load(
+        tmp_path, model(link("a"), link("b"), joint("j", "ball", "a", "b", "1 0 0", forces))
+    )
+
+    np.testing.assert_array_equal(made.joints["j"].damping, 0.3)

@@ -635,3 +635,18 @@ def test_variants_and_classes_are_composed(tmp_path):
     mechanism = load(tmp_path, file(base, arm))
 
     assert set(mechanism.bodies) == {"big", "small"}
+
+
+def test_drives_of_two_angles_turn_round_with_their_joint(tmp_path):
+    lines, apis = free("rotX", "rotY", limits={"rotX": (-90, 90)})
+    lines.append("float drive:rotY:physics:stiffness = 1")
+    apis.append("PhysicsDriveAPI:rotY")
+    text = file(
+        body("a"), body("b"), joint("Fixed", "w", "", "/b"),
+        joint("", "j", "/a", "/b", *lines, apis=apis),
+    )  # fmt: skip
+    made = load(tmp_path, text).joints["j"]
+
+    assert made.parent.name == "b"
+    np.testing.assert_allclose(made.servo.stiffness, (180 / np.pi, 0))
+    np.testing.assert_allclose(made.limits, [(-np.inf, np.inf), (-np.pi / 2, np.pi / 2)])

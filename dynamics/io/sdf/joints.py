@@ -124,6 +124,9 @@ class Joints:
             self.axis(scope, name, named, tag)
             for tag in ("axis", "axis2")[: AXES.get(entry.kind, 1)]
         ]
+        if kind == "ball" and child(element, "axis") is not None:
+            forces = self.axis(scope, name, named, "axis")
+            entry.damping, entry.friction = forces.damping, forces.friction
         if kind == "screw":
             entry.pitch, axes = _screw(element, named.version, axes, label)
         if kind == "continuous":
