@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.io.description import Description, JointEntry, Pose
+from dynamics.io.description import Description, JointEntry, Pose, RopeEntry
 from dynamics.io.groups import Group, grouped
 from dynamics.io.mimic import follow
 from dynamics.io.notes import Notes
@@ -19,6 +19,7 @@ from dynamics.kernels.rows import rows as kinds
 from dynamics.mechanism import Mechanism
 from dynamics.parts import joint_types, special_joints
 from dynamics.parts.bodies import WORLD
+from dynamics.parts.forces import Spring
 from dynamics.parts.geometry import Frame, Geometry
 from dynamics.parts.joints import POINTS, Joint, Row
 from dynamics.parts.joints import joint as joint_of
@@ -126,6 +127,8 @@ def assembled(
     for joint in found.joints.values():
         if not _inside(joint, groups):
             mechanism.add_joint(_joint(joint, groups, bodies))
+    for rope in found.ropes:
+        _add_rope(mechanism, rope, groups, bodies, notes)
     for one in found.actuators:
         if {one.joint, *one.others} & {*mechanism.joints}:
             mechanism.actuators[one.name] = one
@@ -318,6 +321,28 @@ def _joint(joint: JointEntry, groups: dict[str, Group], bodies: dict[str, Any]) 
         return special_joints.Universal(ends[0], ends[1], axis, second, **options)
     maker = MAKERS[joint.kind]
     return maker(*ends, **options) if maker in WITHOUT_AXIS else maker(*ends, axis, **options)
+
+
+def _add_rope(
+    mechanism: Mechanism, rope: RopeEntry, groups: dict[str, Group], bodies: dict[str, Any],
+    notes: Notes,
+) -> None:  # fmt: skip
+    """Keep two points within their distances, as a rod where these are the same."""
+    ends: list[Any] = []
+    points: list[Float] = []
+    for link, point in ((rope.parent, rope.at_parent), (rope.child, rope.at_child)):
+        group = groups[link] if link is not None else None
+        ends.append(WORLD if group is None else bodies[group.name])
+        points.append(point if group is None else group.pose_of(link).point(point))
+    options: dict[str, Any] = {
+        "name": rope.name, "parent_point": points[0], "child_point": points[1],
+    }  # fmt: skip
+    if ends[0] is ends[1]:
+        notes.leave_out("distances of links that are one body", rope.name)
+    elif rope.limits[0] == rope.limits[1]:
+        mechanism.add_joint(special_joints.Distance(ends[0], ends[1], rope.limits[1], **options))
+    else:
+        mechanism.add_force(Spring(ends[0], ends[1], limits=rope.limits, **options))
 
 
 def _skew_universal(

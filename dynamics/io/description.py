@@ -12,7 +12,9 @@ from dynamics.parts.actuators import Actuator, Keyframe
 from dynamics.parts.geometry import Geometry, Surface
 from dynamics.parts.servos import PositionServo, VelocityServo
 
-__all__ = ["Description", "Floor", "JointEntry", "Link", "Mimic", "Pose", "SensorEntry"]
+__all__ = [
+    "Description", "Floor", "JointEntry", "Link", "Mimic", "Pose", "RopeEntry", "SensorEntry",
+]  # fmt: skip
 
 Float = NDArray[np.float64]
 
@@ -159,6 +161,29 @@ class Mimic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RopeEntry:
+    """A least and a largest distance of two points.
+
+    Attributes
+    ----------
+    name : str
+    parent, child : str or None
+        Names of links; None is the world.
+    at_parent, at_child : ndarray of float, shape (3,)
+        In the links' frames.
+    limits : tuple of float
+        Either of them infinite, m; a rod where both are the same.
+    """
+
+    name: str
+    parent: str | None
+    child: str | None
+    at_parent: Float
+    at_child: Float
+    limits: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Floor:
     """A half-space of the world that the file holds.
 
@@ -222,6 +247,7 @@ class Description:
     joints : dict of JointEntry
         By name.
     mimics : list of Mimic
+    ropes : list of RopeEntry
     roots : list of str
         Links without a parent: see `base`.
     places : dict of Pose
@@ -250,6 +276,7 @@ class Description:
     links: dict[str, Link] = field(default_factory=dict)
     joints: dict[str, JointEntry] = field(default_factory=dict)
     mimics: list[Mimic] = field(default_factory=list)
+    ropes: list[RopeEntry] = field(default_factory=list)
     roots: list[str] = field(default_factory=list)
     places: dict[str, Pose] = field(default_factory=dict)
     gravity: Float | None = None

@@ -107,6 +107,8 @@ def report_of(found: Description, mechanism: Mechanism, notes: Notes) -> LoadRep
                 note(f"joints with {what}", name)
     for name in mechanism.couplings:
         note("couplings", name)
+    for name in mechanism.springs:
+        note("ropes", name)
     for name in mechanism.contacts:
         note("contacts", name)
     for name, body in mechanism.bodies.items():

@@ -62,7 +62,7 @@ def test_units_and_the_upward_axis_of_the_file(tmp_path):
 
     np.testing.assert_allclose(mechanism.gravity, (0, 0, -5), atol=5e-15)
     assert found.mass == pytest.approx(2.0)
-    np.testing.assert_allclose(found.inertia, np.diag((1e-3, 2e-3, 3e-3)), rtol=1e-12, atol=1e-18)
+    np.testing.assert_allclose(found.inertia, np.diag((1e-3, 2e-3, 3e-3)), rtol=1e-12)
     np.testing.assert_allclose(x, (1, -3, 2), atol=1e-14)
     np.testing.assert_allclose(R, turned(np.pi / 2 * X), atol=1e-15)
     np.testing.assert_allclose(mechanism.frames["b"].position, (0, -1, -0.5), atol=1e-15)
@@ -469,7 +469,7 @@ def test_references_instances_and_binary_files(tmp_path):
 def test_what_is_not_read_is_in_the_report(tmp_path):
     text = file(
         body("a"), body("b", "vector3f physics:velocity = (1, 0, 0)"),
-        joint("Distance", "d", "/a", "/b", "float physics:maxDistance = 1"),
+        joint("Distance", "d", "/a", "/b"),
         joint("Fixed", "off", "/a", "/b", "bool physics:jointEnabled = 0"),
         joint("Revolute", "j", "/a", "/b", "float physics:breakForce = 5", axis="X",
               apis=("PhysxJointAPI",)),
@@ -478,7 +478,7 @@ def test_what_is_not_read_is_in_the_report(tmp_path):
 
     assert report.left_out == {
         "velocities of bodies at the start": ["b"], "PhysxJointAPI": ["j"],
-        "joints of type DistanceJoint": ["d"], "joints that are not enabled": ["off"],
+        "distances without limits": ["d"], "joints that are not enabled": ["off"],
         "breakForce of joints": ["j"],
     }  # fmt: skip
 
@@ -650,3 +650,51 @@ def test_drives_of_two_angles_turn_round_with_their_joint(tmp_path):
     assert made.parent.name == "b"
     np.testing.assert_allclose(made.servo.stiffness, (180 / np.pi, 0))
     np.testing.assert_allclose(made.limits, [(-np.inf, np.inf), (-np.pi / 2, np.pi / 2)])
+
+
+def test_distances_are_ropes_and_rods(tmp_path):
+    # A ball hangs on a rope of 50 cm, and another on a rod of 1 m, each from its rim.
+    ends = "float physics:maxDistance = {}", "float physics:minDistance = {}"
+    text = file(
+        body("a", at=place((0, 0, -20))), body("b", at=place((100, 0, -110))),
+        joint("Distance", "rope", "", "/a", ends[0].format(50), pos1=(0, 0, 10)),
+        joint("Distance", "rod", "", "/b", ends[0].format(100), ends[1].format(100),
+              pos0=(100, 0, 0), pos1=(0, 0, 10)),
+        meters=0.01,
+    )  # fmt: skip
+    mechanism = load(tmp_path, text)
+    fine = mechanism.finalize(timestep=0.01)
+    motion = dy.simulate(fine, fine.initial_state(), seconds=1.0)
+
+    assert mechanism.joints["rod"].kind == "distance"
+    assert mechanism.report.read["ropes"] == ["rope"]
+    np.testing.assert_allclose(motion.final.pose[:, 2], (-0.6, -1.1), atol=1e-6)
+    with pytest.raises(ValueError, match="joint 'rope' has the distances 60.0 and 50.0"):
+        both = "\n".join((ends[0].format(50), ends[1].format(60)))
+        load(tmp_path, file(body("a"), joint("Distance", "rope", "", "/a", both)))
+
+
+def test_distances_within_one_body_hold_nothing(tmp_path):
+    most = "float physics:maxDistance = 1"
+    text = file(
+        body("a", mass=1), body("b", mass=1), joint("Fixed", "w", "/a", "/b"),
+        joint("Distance", "d", "/a", "/b", most),
+    )  # fmt: skip
+    report = load(tmp_path, text, merge_fixed=True).report
+
+    assert report.left_out == {"distances of links that are one body": ["d"]}
+
+
+def test_bodies_with_a_mass_alone_are_small_balls(tmp_path):
+    text = file(prim("Xform", "a", "float physics:mass = 2", apis=(BODY, MASS)), meters=0.01)
+    with pytest.warns(LoadWarning, match="balls of 0.1 m as USD says: 'a'"):
+        found = load(tmp_path, text, quiet=False).bodies["a"]
+
+    np.testing.assert_allclose(found.inertia, 2 * 0.4 * 0.1**2 * np.eye(3), rtol=1e-6)
+
+
+def test_principal_axes_turn_the_inertia(tmp_path):
+    axes = f"quatf physics:principalAxes = {Z_QUARTER}"
+    found = load(tmp_path, file(body("a", axes, inertia=(1, 2, 2.5)))).bodies["a"]
+
+    np.testing.assert_allclose(found.inertia, np.diag((2, 1, 2.5)), atol=SINGLE)

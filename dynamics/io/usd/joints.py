@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.io.description import Description, JointEntry, Link, Pose
+from dynamics.io.description import Description, JointEntry, Link, Pose, RopeEntry
 from dynamics.io.notes import Notes
 from dynamics.io.usd.stage import Stage, authored
 from dynamics.parts.servos import PositionServo, VelocityServo
@@ -90,6 +90,9 @@ class Joints:
         for what in ("breakForce", "breakTorque"):
             if getattr(joint, what) < ENDLESS:
                 self.notes.leave_out(f"{what} of joints", name)
+        if joint.type == self.kinds.DistanceJoint:
+            self.rope(joint, name, links)
+            return
         freedoms = self.freedoms(joint, name)
         if freedoms is None:
             return
@@ -98,6 +101,31 @@ class Joints:
         entry = JointEntry(name, "fixed", links[0], links[1], at_parent, at_child)
         entry.closure = bool(joint.excludeFromArticulation)
         self.add(entry, freedoms)
+
+    def rope(self, joint: Any, name: str, links: list[str | None]) -> None:
+        """Distances that two points keep, those that the file sets."""
+        points = [
+            self.pose(position, turn, link).position
+            for position, turn, link in (
+                (joint.localPose0Position, joint.localPose0Orientation, links[0]),
+                (joint.localPose1Position, joint.localPose1Orientation, links[1]),
+            )
+        ]
+        prim = self.stage.stage.GetPrimAtPath(joint.primPath)
+        least, most = (
+            authored(prim.GetAttribute(f"physics:{end}Distance").Get()) for end in ("min", "max")
+        )
+        unit = self.stage.length  # what is negative is no limit
+        low, high = (unit * least if least > 0.0 else 0.0, unit * most if most >= 0.0 else math.inf)
+        if not low <= high or not high > 0.0:
+            raise ValueError(
+                f"{self.stage.path.name}: joint {name!r} has the distances {least} and {most}"
+            )
+        if low > 0.0 or high < math.inf:
+            made = RopeEntry(name, links[0], links[1], points[0], points[1], (low, high))
+            self.found.ropes.append(made)
+        else:
+            self.notes.leave_out("distances without limits", name)
 
     def pose(self, position: Any, orientation: Any, link: str | None) -> Pose:
         """Pose of a joint in a body, or in the world with z upwards."""

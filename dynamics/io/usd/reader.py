@@ -17,8 +17,10 @@ from dynamics import rotation
 from dynamics.io.description import Description, Floor, JointEntry, Link, Pose
 from dynamics.io.notes import Notes
 from dynamics.io.spanning import hang
+from dynamics.io.usd.contacts import Surfaces
 from dynamics.io.usd.joints import Joints
-from dynamics.io.usd.shapes import Shapes, axis_of, extent_of
+from dynamics.io.usd.masses import fill_mass
+from dynamics.io.usd.shapes import Shapes, axis_of
 from dynamics.io.usd.stage import Stage, authored, quiet
 from dynamics.parts.actuators import Keyframe
 from dynamics.parts.geometry import Surface
@@ -26,8 +28,6 @@ from dynamics.parts.geometry import Surface
 __all__ = ["read_usd"]
 
 EARTH = 9.81  #: m/s^2, where a scene gives no magnitude
-#: Bits of a filter of shapes: one is of those in no group.
-MOST_GROUPS = 60
 #: Schemas whose contents are read, or that change no motion.
 READ = (
     "Physics", "MaterialBindingAPI", "GeomModelAPI", "Semantics", "CollectionAPI", "LightAPI",
@@ -114,7 +114,7 @@ class _Reader:
         for one in bodies:
             self.body(one)
         self.below()
-        self.groups()
+        self.surfaces = Surfaces(self.stage, self.of("CollisionGroup"), self.notes)
         colliders = {
             str(one.primPath): one
             for one in self.of(
@@ -127,7 +127,10 @@ class _Reader:
             self.shape(prim, colliders.get(str(prim.GetPath())))
             self.left(prim)
         for one in bodies:
-            self.masses(one)
+            if not one.kinematicBody and one.rigidBodyEnabled:
+                path = str(one.primPath)
+                link, place = self.found.links[self.names[path]], self.places[path]
+                fill_mass(self.stage, one, link, place, self.shapes, self.notes)
         self.joints()
         if not self.found.links:
             raise ValueError(
@@ -195,54 +198,6 @@ class _Reader:
             ):
                 self.links[path] = self.links[above]
 
-    def masses(self, body: Any) -> None:
-        """Mass, centre and inertia as OpenUSD sums them up from what bodies and colliders say."""
-        path = str(body.primPath)
-        link, stage = self.found.links[self.names[path]], self.stage
-        if body.kinematicBody or not body.rigidBodyEnabled:
-            return
-        pxr = stage.pxr
-        api = pxr.UsdPhysics.RigidBodyAPI(stage.stage.GetPrimAtPath(path))
-        problems: list[ValueError] = []
-
-        def extent(prim: Any) -> Any:
-            info = pxr.UsdPhysics.RigidBodyAPI.MassInformation()
-            try:
-                geometry = self.shapes.read(prim, self.places[path])
-                if geometry is None:
-                    return info
-                volume, inertia, center = extent_of(geometry, stage.name(prim))
-            except ValueError as error:
-                problems.append(error)
-                return info
-            unit = stage.length
-            info.volume = volume / unit**3
-            info.inertia = pxr.Gf.Matrix3f(*(inertia / unit**5).ravel().tolist())
-            info.centerOfMass = pxr.Gf.Vec3f(*(center / unit).tolist())
-            info.localPos = pxr.Gf.Vec3f(*(geometry.position / unit).tolist())
-            q = geometry.orientation.tolist()
-            info.localRot = pxr.Gf.Quatf(q[0], q[1], q[2], q[3])
-            return info
-
-        mass, moments, center, axes = api.ComputeMassProperties(extent)
-        given = [
-            api.GetPrim().GetAttribute(f"physics:{x}").Get() for x in ("mass", "diagonalInertia")
-        ]
-        if problems and not (given[0] and given[1] is not None and any(given[1])):
-            raise problems[0]
-        values = [authored(x) for x in (mass, *moments, *center)]
-        q = np.array([authored(x) for x in (axes.GetReal(), *axes.GetImaginary())])
-        label = f"{stage.path.name}: body {link.name!r}"
-        if not np.isfinite([*values, *q]).all():
-            raise ValueError(f"{label} has the mass {mass}, inertia {moments} and centre {center}")
-        if given[0] is not None and given[0] < 0.0:
-            raise ValueError(f"{label} has the mass {given[0]}, which is negative")
-        R = rotation.to_matrix(rotation.normalized(q)) if q.any() else np.eye(3)
-        link.mass = stage.mass * values[0]
-        inertia = R @ np.diag(values[1:4]) @ R.T
-        link.inertia = stage.mass * stage.length**2 * (inertia + inertia.T) / 2.0
-        link.center = stage.length * np.array(values[4:])
-
     # Shapes
 
     def shape(self, prim: Any, collider: Any) -> None:
@@ -262,7 +217,7 @@ class _Reader:
         made = self.shapes.read(prim, Pose() if body is None else self.places[body])
         if made is None:
             return
-        surface = None if collider is None else self.surface(collider)
+        surface = None if collider is None else self.surfaces.read(collider)
         color = self.shapes.color(prim)
         if body is not None:
             link = self.found.links[self.names[body]]
@@ -288,57 +243,8 @@ class _Reader:
             return
         pose = self.stage.pose(prim)
         normal = rotation.rotate(pose.orientation, np.eye(3)[axis_of(prim, self.stage)])
-        surface = self.surface(collider) or Surface(0.0, kind=-1, touches=-1)
+        surface = self.surfaces.read(collider) or Surface(0.0, kind=-1, touches=-1)
         self.found.floors.append(Floor(path.strip("/"), pose.position, normal, surface))
-
-    def groups(self) -> None:
-        """Bits of the collision groups, and of those that each group touches."""
-        groups = self.of("CollisionGroup")
-        if len(groups) > MOST_GROUPS:
-            self.notes.leave_out(f"collision groups beyond {MOST_GROUPS}",
-                                 len(groups) - MOST_GROUPS)  # fmt: skip
-            groups = groups[:MOST_GROUPS]
-        paths = [one.primPath for one in groups]
-        self.bit = {str(path): 1 << (k + 1) for k, path in enumerate(paths)}
-        self.touches: dict[str, int] = {}
-        table = self.stage.pxr.UsdPhysics.CollisionGroup.ComputeCollisionGroupTable(
-            self.stage.stage
-        )
-        for one in paths:
-            met = [self.bit[str(two)] for two in paths if table.IsCollisionEnabled(one, two)]
-            self.touches[str(one)] = 1 + sum(met)
-
-    def surface(self, collider: Any) -> Surface | None:
-        """Friction and filters of a collider; None where the file says nothing."""
-        path = str(collider.primPath)
-        friction = self.friction(collider)
-        inside = [str(one) for one in collider.collisionGroups if str(one) in self.bit]
-        if len(inside) > 1:
-            self.notes.leave_out("second collision groups of colliders", path)
-        if friction is None and not self.bit:
-            return None
-        bits = {"kind": 1, "touches": sum(self.bit.values()) + 1}
-        if inside:
-            bits = {"kind": self.bit[inside[0]], "touches": self.touches[inside[0]]}
-        return Surface(0.5 if friction is None else friction, **bits)
-
-    def friction(self, collider: Any) -> float | None:
-        """Coefficient of sliding friction of a collider's material."""
-        for path in collider.materials:
-            prim = self.stage.stage.GetPrimAtPath(path)
-            if prim and prim.HasAPI(self.stage.pxr.UsdPhysics.MaterialAPI):
-                names = ("dynamicFriction", "staticFriction", "restitution")
-                values = [prim.GetAttribute(f"physics:{name}") for name in names]
-                if values[2].HasAuthoredValue() and values[2].Get() > 0.0:
-                    self.notes.leave_out("restitution of materials", path)
-                for one in values[:2]:
-                    if one.HasAuthoredValue():
-                        if not 0.0 <= one.Get() < np.inf:
-                            raise ValueError(
-                                f"{self.stage.name(prim)} has the friction {one.Get()}"
-                            )
-                        return authored(one.Get())
-        return None
 
     # The whole
 
