@@ -4,7 +4,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.__main__ import main
-from dynamics.io.sdf import scopes
+from dynamics.io.sdf import building
 
 from .sdf import at, joint, link, load, model, named, world
 
@@ -172,14 +172,14 @@ def test_files_that_include_themselves_are_refused(tmp_path):
 
 
 def test_includes_that_multiply_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(scopes, "MOST", 100)
+    monkeypatch.setattr(building, "MOST", 100)
     for k in range(6):
         more = f"<include><uri>m{k + 1}.sdf</uri><name>n{{}}</name></include>" if k < 5 else ""
         parts = [more.format(j) for j in range(4)]
         (tmp_path / f"m{k}.sdf").write_text(model(A, *parts, name="m"))
     with pytest.raises(ValueError, match="or are more than 100"):
         dy.load(tmp_path / "m0.sdf")
-    monkeypatch.setattr(scopes, "MOST_BYTES", 100)
+    monkeypatch.setattr(building, "MOST_BYTES", 100)
     with pytest.raises(ValueError, match="includes are more than 0 MB in all"):
         dy.load(tmp_path / "m0.sdf")
 

@@ -12,10 +12,11 @@ from dynamics import rotation
 from dynamics.io.description import Description, Floor, JointEntry, Link, Pose
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import numbers, tree
+from dynamics.io.sdf.building import scope_of
 from dynamics.io.sdf.files import version_of
 from dynamics.io.sdf.geometry import Shapes
 from dynamics.io.sdf.joints import Joints
-from dynamics.io.sdf.scopes import Named, Scope, scope_of
+from dynamics.io.sdf.scopes import Named, Scope
 from dynamics.io.sdf.text import child, flag, number, pose_in, vector
 from dynamics.io.spanning import hang
 
