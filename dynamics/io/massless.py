@@ -31,7 +31,7 @@ TRACE = 1e-10
 #: Least moment of inertia over mass and the square of the distance of the joints, and what a point
 #: mass gets: below the first, rounding in steps is a force. A cart with a point mass on its pole
 #: moves the same to 5e-7 m in a second with 1e-8 and 1e-6 (tests/dynamics/test_massless.py).
-THIN, THICK = 1e-10, 1e-8
+THIN, THICK = 2e-11, 1e-8
 #: Sine of an angle up to which axes are perpendicular, and metres up to which they meet.
 MEANT = 1e-6
 #: Least singular value of motions that count as independent, lengths over the distance of the axes.

@@ -6,6 +6,7 @@ import dynamics as dy
 from dynamics.__main__ import main
 from dynamics.io.sdf import building
 
+from .damage import damaged
 from .sdf import at, joint, link, load, model, named, world
 
 A, B = link("a"), link("b")
@@ -244,3 +245,24 @@ def test_nothing_is_loaded_of_a_world_that_is_static(tmp_path):
     with pytest.raises(ValueError, match="no body"):
         mechanism.finalize(timestep=0.01)
     assert isinstance(mechanism, dy.Mechanism)
+
+
+WHOLE = world(
+    named(
+        "m", at("0 0 1 0 0 0.5"), link("a", more=BOX.format("1 1 1")),
+        link("b", pose=at("1 0 0 0 0 0", "j")),
+        joint("j", "revolute", "a", "b", "0 1 0", LIMIT.format("-1", "1"), at("0 0 1 0 0 0", "f")),
+        joint("k", "universal", "b", "n::c", "1 0 0", more="<axis2><xyz>0 1 0</xyz></axis2>"),
+        '<frame name="f" attached_to="a"><pose relative_to="__model__">0 1 0 0 0 0</pose></frame>',
+        named("n", link("c"), more=' placement_frame="c"'),
+    ),
+    named("g", "<static>true</static>", f'<link name="l">{PLANE.replace("0 0 0", "0 0 1")}</link>'),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_damaged_files_load_or_are_refused(tmp_path, seed):
+    try:
+        load(tmp_path, damaged(WHOLE, seed), collide=seed % 2 == 0)
+    except (ValueError, FileNotFoundError) as error:
+        assert str(error).startswith("robot.sdf")

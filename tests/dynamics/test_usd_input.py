@@ -8,6 +8,7 @@ import dynamics as dy
 import graphsys as gs
 from dynamics.__main__ import main
 
+from .damage import damaged
 from .usd import BODY, MASS, SOLID, body, file, joint, load, place, prim
 
 pytest.importorskip("pxr", reason="usd-core is not installed")
@@ -170,3 +171,22 @@ def test_the_command_line_reads_usd(tmp_path, capsys):
     (tmp_path / "arm.usda").write_text("hello")
     assert main(["info", str(tmp_path / "arm.usda")]) == 1
     assert "error: arm.usda: OpenUSD refuses it" in capsys.readouterr().err
+
+
+WHOLE = file(
+    prim("PhysicsScene", "scene", "float physics:gravityMagnitude = 9"),
+    body("a", prim("Cube", "c", "double size = 1", apis=(SOLID,)), at=place((0, 0, 1))),
+    body("b", prim("Sphere", "s", "double radius = 0.5", place(scale=(1, 2, 1)))),
+    prim("Mesh", "m", TRIANGLE, "int[] faceVertexIndices = [0, 1, 2]", apis=(SOLID,)),
+    joint("Revolute", "j", "/a", "/b", DRIVE.replace("-1", "2"), "float physics:lowerLimit = -30",
+          axis="X", apis=DRIVES, pos0=(0, 0, 1), rot1=(0.6, 0.8, 0, 0)),
+    joint("Fixed", "w", "", "/a", pos1=(0, 0, 2)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_damaged_files_load_or_are_refused(tmp_path, seed):
+    try:
+        load(tmp_path, damaged(WHOLE, seed), ground=seed % 2 == 0)
+    except (ValueError, FileNotFoundError) as error:
+        assert str(error).startswith("robot.usda")
