@@ -576,3 +576,18 @@ def test_frames_of_worlds_may_be_attached_to_the_world_and_to_merged_models(tmp_
     assert mechanism.frames["f"].body is mechanism.world
     np.testing.assert_allclose(mechanism.frames["f"].position, (1, 2, 3))
     assert mechanism.frames["m::own"].body.name == "m::foot"
+
+
+def test_gazebos_sun_and_ground_plane_need_no_folder(tmp_path):
+    text = world(
+        "<include><uri>model://sun</uri></include>",
+        f"<include><uri>model://ground_plane</uri>{at('0 0 -1 0 0 0')}</include>",
+        named("b", link("ball", more=HIT)),
+    )
+    mechanism = load(tmp_path, text, ground=True)
+
+    assert list(mechanism.contacts) == ["ground_plane::link|b::ball"]
+    assert mechanism.report.left_out == {"included <light>": ["model://sun"]}
+    np.testing.assert_allclose(mechanism.contacts["ground_plane::link|b::ball"].friction, 0.5)
+    write_model(tmp_path, "ground_plane", model(link("own"), name="ground_plane"))
+    assert "ground_plane::own" in load(tmp_path, text, ground=True).bodies

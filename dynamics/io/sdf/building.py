@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, fromstring
 
 from dynamics.io.parsing import attribute, tree
 from dynamics.io.sdf.files import included, version_of
@@ -18,6 +18,16 @@ READ = ("static", "self_collide", "pose", "gravity", "allow_auto_disable", "phys
 DEEPEST = 20
 #: Models of one file with all that it includes, and bytes of all these.
 MOST, MOST_BYTES = 10_000, 256 * 2**20
+
+
+#: Models that most worlds of Gazebo begin with, for where its own folder is not there.
+GAZEBOS = {
+    "model://sun": "",
+    "model://ground_plane": (
+        '<model name="ground_plane"><static>1</static><link name="link"><collision name="c">'
+        "<geometry><plane><normal>0 0 1</normal></plane></geometry></collision></link></model>"
+    ),
+}
 
 
 class _Builder:
@@ -96,23 +106,11 @@ class _Builder:
         if uri is None:
             raise ValueError(f"{made.label}: an <include> has no <uri>")
         label = f"{made.label}, include of {uri!r}"
-        other = included(uri, label, file, self.within)
-        if other.resolve() in self.files:
-            raise ValueError(f"{label}: {other.name} includes itself")
-        self.bytes += other.stat().st_size
-        if self.bytes > MOST_BYTES:
-            raise ValueError(f"{label}: includes are more than {MOST_BYTES // 2**20} MB in all")
-        root = tree(other)
-        version = version_of(root, other.name)
-        models = root.findall("model")
-        if len(models) != 1:
-            kinds = [one.tag for one in root]
-            if len(root) == 1 and kinds[0] in ("light", "actor"):
-                made.notes.append((f"included <{kinds[0]}>", made.full(uri)))
-                return
-            raise ValueError(f"{label}: {other.name} must hold one model, not {kinds}")
+        found = self.model_of(made, uri, file, label)
+        if found is None:
+            return
+        model, other, version = found
         self.files.append(other.resolve())
-        model = models[0]
         given = text_of(part, "name")
         name = given or attribute(model, "name", f"{label}: the model")
         inner = self.scope(model, other, version, f"{made.label}, model {name!r}", made.full(name),
@@ -128,9 +126,8 @@ class _Builder:
             for one in inner.scopes():
                 one.static = True
         for tag in ("plugin", "experimental:params"):
-            made.notes += [(f"<{tag}> of includes", made.full(name))] * (
-                child(part, tag) is not None
-            )
+            if child(part, tag) is not None:
+                made.notes.append((f"<{tag}> of includes", made.full(name)))
         if part.get("merge", "false").strip().lower() in ("true", "1"):
             self.merge(made, inner, model, other, version, home, label)
             self.files.pop()
@@ -141,6 +138,36 @@ class _Builder:
                              "<name>")  # fmt: skip
         made.models[name] = inner
         self.remember(made, inner, home)
+
+    def model_of(
+        self, made: Scope, uri: str, file: Path, label: str
+    ) -> tuple[Element, Path, tuple[int, ...]] | None:
+        """Model of a URI, its file and version; None for a light."""
+        try:
+            other = included(uri, label, file, self.within)
+        except FileNotFoundError:
+            if uri.strip() not in GAZEBOS:
+                raise
+            text = GAZEBOS[uri.strip()]
+            if not text:
+                made.notes.append(("included <light>", made.full(uri)))
+                return None
+            return fromstring(text), file.parent / uri.partition("//")[2], (1, 9)
+        if other.resolve() in self.files:
+            raise ValueError(f"{label}: {other.name} includes itself")
+        self.bytes += other.stat().st_size
+        if self.bytes > MOST_BYTES:
+            raise ValueError(f"{label}: includes are more than {MOST_BYTES // 2**20} MB in all")
+        root = tree(other)
+        version = version_of(root, other.name)
+        models = root.findall("model")
+        if len(models) == 1:
+            return models[0], other, version
+        kinds = [one.tag for one in root]
+        if len(root) == 1 and kinds[0] in ("light", "actor"):
+            made.notes.append((f"included <{kinds[0]}>", made.full(uri)))
+            return None
+        raise ValueError(f"{label}: {other.name} must hold one model, not {kinds}")
 
     def merge(
         self, made: Scope, inner: Scope, model: Element, file: Path, version: tuple[int, ...],

@@ -29,10 +29,12 @@ __all__ = ["read_usd"]
 
 EARTH = 9.81  #: m/s^2, where a scene gives no magnitude
 #: Schemas whose contents are read, or that change no motion.
-READ = (
-    "Physics", "MaterialBindingAPI", "GeomModelAPI", "Semantics", "CollectionAPI", "LightAPI",
-    "ShapingAPI", "ShadowAPI", "MeshLightAPI", "VisibilityAPI",
-)  # fmt: skip
+READ = {
+    *(f"Physics{name}API" for name in ("ArticulationRoot", "Collision", "Drive", "FilteredPairs",
+      "Limit", "Mass", "Material", "MeshCollision", "RigidBody")),
+    "MaterialBindingAPI", "GeomModelAPI", "SemanticsAPI", "SemanticsLabelsAPI", "CollectionAPI",
+    "LightAPI", "MeshLightAPI", "ShapingAPI", "ShadowAPI", "VisibilityAPI",
+}  # fmt: skip
 
 
 def read_usd(
@@ -282,8 +284,9 @@ class _Reader:
     def left(self, prim: Any) -> None:
         """Note schemas that are not read, as those of other engines."""
         for schema in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
-            if not str(schema).startswith(READ):
-                self.notes.leave_out(str(schema).split(":")[0], str(prim.GetPath()).strip("/"))
+            name = str(schema).split(":")[0]
+            if name not in READ:
+                self.notes.leave_out(name, str(prim.GetPath()).strip("/"))
 
     def posture(self) -> None:
         """Keep the file's posture where joints say another one for coordinates of 0."""
