@@ -698,3 +698,30 @@ def test_principal_axes_turn_the_inertia(tmp_path):
     found = load(tmp_path, file(body("a", axes, inertia=(1, 2, 2.5)))).bodies["a"]
 
     np.testing.assert_allclose(found.inertia, np.diag((2, 1, 2.5)), atol=SINGLE)
+
+
+def test_a_posture_that_joints_forbid_is_named(tmp_path):
+    text = file(
+        body("a"), body("b", at=place((1, 0, 0))), joint("Fixed", "w", "", "/a"),
+        joint("Revolute", "j", "/a", "/b", axis="Y"),
+    )  # fmt: skip
+    mechanism = load(tmp_path, text)
+    what = "joints that hold bodies elsewhere than the file places them"
+
+    assert mechanism.keyframes == {} and mechanism.report.changed[what] == ["j"]
+    np.testing.assert_allclose(pose_at(mechanism, "b")[0], 0.0)
+
+
+def test_a_posture_of_three_hinges_is_a_keyframe(tmp_path):
+    lines, apis = free("rotX", "rotY", "rotZ", limits={"rotX": (-90, 90)})
+    half = (float(np.cos(0.2)), 0.0, 0.0, float(np.sin(0.2)))  # 0.4 about z
+    parts = body("a"), joint("Fixed", "w", "", "/a")
+    ball = joint("", "j", "/a", "/b", *lines, apis=apis)
+    straight = load(tmp_path, file(*parts, body("b"), ball))
+    turn = load(tmp_path, file(*parts, body("b", at=place((0, 0, 0), half)), ball))
+    fine = turn.finalize(timestep=0.01)
+    state = fine.keyframe("start")
+
+    assert straight.keyframes == {}
+    R = pose_of_frame(turn, state, fine, "b")[1]
+    np.testing.assert_allclose(R, turned(0.4 * Z), atol=1e-9)

@@ -64,7 +64,7 @@ class Joints:
         self.stage, self.found, self.notes = stage, found, notes
         self.names, self.joint_names = names, joint_names
         self.kinds = stage.pxr.UsdPhysics.ObjectType
-        self.between: set[str] = set()
+        self.between: set[str | None] = set()
 
     def read(self, joint: Any) -> None:
         """One joint.

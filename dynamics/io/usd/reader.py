@@ -27,6 +27,7 @@ from dynamics.parts.geometry import Surface
 
 __all__ = ["read_usd"]
 
+CLOSED = 1e-5  #: m and rad, of numbers in single precision
 EARTH = 9.81  #: m/s^2, where a scene gives no magnitude
 #: Schemas whose contents are read, or that change no motion.
 READ = {
@@ -257,10 +258,11 @@ class _Reader:
         reader = Joints(self.stage, self.found, self.notes, self.names, names)
         for one in joints:
             reader.read(one)
-        self.between = reader.between
         self.start = {self.names[path]: pose for path, pose in self.places.items()}
-        for name in self.found.links:
-            self.start.setdefault(name, Pose())
+        for joint in self.found.joints.values():  # links without mass are where coordinates are 0
+            if joint.child in reader.between:
+                above = Pose() if joint.parent is None else self.start[joint.parent]
+                self.start[str(joint.child)] = above @ joint.at_parent @ joint.at_child.inverse()
 
     def pairs(self, colliders: dict[str, Any]) -> None:
         """Pairs of bodies and static shapes that the file says never touch."""
@@ -289,25 +291,39 @@ class _Reader:
                 self.notes.leave_out(name, str(prim.GetPath()).strip("/"))
 
     def posture(self) -> None:
-        """Keep the file's posture where joints say another one for coordinates of 0."""
+        """Keep the file's posture where coordinates in it are not 0, and its joints allow it."""
+        away = False
         for joint in self.found.joints.values():
             ends = [
                 pose if link is None else self.start[link] @ pose
                 for link, pose in ((joint.parent, joint.at_parent), (joint.child, joint.at_child))
             ]
-            if {joint.parent, joint.child} & self.between:
-                continue
             off = ends[0].inverse() @ ends[1]
-            if max(abs(off.position).max(), abs(off.orientation[1:]).max()) > 1e-5:
+            turn = rotation.to_rotation_vector(off.orientation)
+            away |= bool(max(abs(off.position).max(), abs(turn).max()) > CLOSED)
+            if not _allows(joint, off.position, turn):
+                what = "joints that hold bodies elsewhere than the file places them"
+                self.notes.merge(what, joint.name)
+                away = False
                 break
-        else:
+        if not away:
             return
         poses: dict[Hashable, Any] = {
             name: np.concatenate([self.start[name].position, self.start[name].orientation])
-            for name in self.names.values()
+            for name in self.start
         }
         self.found.keyframes["start"] = Keyframe(poses, {})
         self.notes.merge("the posture of the file is the keyframe", "start")
+
+
+def _allows(joint: JointEntry, position: Any, turn: Any) -> bool:
+    """True if a joint leaves a displacement and a rotation vector, for kinds that are simple."""
+    along, about = np.cross(position, joint.axis), np.cross(turn, joint.axis)
+    held = {
+        "fixed": (position, turn), "revolute": (position, about), "prismatic": (along, turn),
+        "cylindrical": (along, about), "universal": (position,), "spherical": (position,),
+    }  # fmt: skip
+    return all(abs(one).max() <= CLOSED for one in held.get(joint.kind, ()))
 
 
 def _names(paths: list[str]) -> dict[str, str]:
