@@ -725,3 +725,14 @@ def test_a_posture_of_three_hinges_is_a_keyframe(tmp_path):
     assert straight.keyframes == {}
     R = pose_of_frame(turn, state, fine, "b")[1]
     np.testing.assert_allclose(R, turned(0.4 * Z), atol=1e-9)
+
+
+def test_static_shapes_may_be_called_as_bodies(tmp_path):
+    ball = prim("Sphere", "s", "double radius = 0.1", apis=(SOLID,))
+    robot = prim("Xform", "robot", body("table", ball, at=place((0, 0, 2))), body("floor", ball))
+    table = prim("Cube", "table", "double size = 1", place((5, 0, 0)), apis=(SOLID,))
+    floor = prim("Plane", "floor", place((0, 0, -1)), apis=(SOLID,))
+    mechanism = load(tmp_path, file(robot, table, floor), collide=True)
+
+    assert set(mechanism.bodies) == {"table", "floor"}
+    assert {"table shape", "floor shape"} <= set(mechanism.obstacles)

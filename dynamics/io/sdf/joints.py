@@ -162,6 +162,11 @@ class Joints:
         if entry.kind == "universal":
             one, two = (axis.direction for axis in axes)
             square = float(one @ two)
+            if np.linalg.norm(np.cross(one, two)) < MEANT:
+                raise ValueError(
+                    f"{self.notes.path.name}: the two axes of joint {entry.name!r} are parallel, or "
+                    "one is missing; give <axis> and <axis2>"
+                )
             if abs(square) > MEANT:
                 self.two_hinges(entry, axes)
                 return

@@ -94,7 +94,6 @@ class _Reader:
         self.places: dict[str, Pose] = {}
         self.names: dict[str, str] = {}
         self.links: dict[str, str] = {}  # of prims below bodies
-        self.static: dict[str, str] = {}  # names of obstacles by path
 
     def of(self, *kinds: str) -> list[Any]:
         """Valid descriptions of these kinds, in the order of the file."""
@@ -139,6 +138,7 @@ class _Reader:
             raise ValueError(
                 f"{self.stage.path.name} has no rigid body: no prim has the PhysicsRigidBodyAPI"
             )
+        self.rename()
         self.pairs(colliders)
         self.found.roots = hang(self.found, self.notes)
         self.found.places = {link: self.start[link] for link in self.found.roots}
@@ -234,7 +234,6 @@ class _Reader:
             self.found.scenery[name] = replace(made, color=color)
         if collider is not None:
             self.found.obstacles[name] = replace(made, surface=surface)
-            self.static[path] = name
 
     def plane(self, prim: Any, body: str | None, collider: Any) -> None:
         """A plane: a floor without an end where it collides and stands still."""
@@ -263,6 +262,17 @@ class _Reader:
             if joint.child in reader.between:
                 above = Pose() if joint.parent is None else self.start[joint.parent]
                 self.start[str(joint.child)] = above @ joint.at_parent @ joint.at_child.inverse()
+
+    def rename(self) -> None:
+        """Give static shapes that are called as a body or a joint another name."""
+        found = self.found
+        taken = {*found.links, *found.joints}
+        new = {name: f"{name} shape" if name in taken else name for name in found.obstacles}
+        found.obstacles = {new[name]: one for name, one in found.obstacles.items()}
+        found.floors = [
+            replace(one, name=f"{one.name} shape") if one.name in taken else one
+            for one in found.floors
+        ]
 
     def pairs(self, colliders: dict[str, Any]) -> None:
         """Pairs of bodies and static shapes that the file says never touch."""
