@@ -97,7 +97,7 @@ BOX = '<collision name="c"><geometry><box><size>{}</size></box></geometry></coll
         ),
         (model(A, B, joint("j", "revolute", "a", "b", more=GAINS)), "joint 'j': stiffness of a"),
         (model(A, B, joint("j", "gearbox", "a", "b")), "has no <gearbox_reference_body>"),
-        (model(A, B, joint("j", "universal", "a", "b")), "two axes of joint 'j' are parallel"),
+        (model(A, B, joint("j", "universal", "a", "b")), "'j' has two axes that are parallel"),
         (model(A, B, PLANAR), "joint 'k': damping is .* would add energy"),
         (
             model(A, "<static>1</static>").replace(A, link("a", more=PLANE)),

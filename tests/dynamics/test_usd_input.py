@@ -144,6 +144,17 @@ def test_stages_that_stand_for_too_many_prims_are_refused_before_they_are_compos
         load(tmp_path, file(deep))
 
 
+def test_a_file_that_is_mended_is_read_again(tmp_path):
+    errors = []
+    for text in (file(body("a", mass=-1)), "hello", file(body("a", mass=3))):
+        try:
+            found = load(tmp_path, text)
+        except ValueError as error:
+            errors.append(error)  # its traceback holds the stage
+
+    assert len(errors) == 2 and found.bodies["a"].mass == 3.0
+
+
 def test_a_missing_package_is_named(tmp_path, monkeypatch):
     (tmp_path / "robot.usda").write_text(file(body("a")))
     for name in [name for name in sys.modules if name.split(".")[0] == "pxr"]:

@@ -163,9 +163,9 @@ class Joints:
             one, two = (axis.direction for axis in axes)
             square = float(one @ two)
             if np.linalg.norm(np.cross(one, two)) < MEANT:
+                label = f"{self.notes.path.name}: joint {entry.name!r}"
                 raise ValueError(
-                    f"{self.notes.path.name}: the two axes of joint {entry.name!r} are parallel, or "
-                    "one is missing; give <axis> and <axis2>"
+                    f"{label} has two axes that are parallel, or lacks one: give <axis> and <axis2>"
                 )
             if abs(square) > MEANT:
                 self.two_hinges(entry, axes)

@@ -46,6 +46,9 @@ def open_layers(path: Path, within: Path | None) -> list[Any]:
         if file.resolve() in layers:
             continue
         try:
+            open_already = pxr.Sdf.Layer.Find(str(file))  # as by a traceback of the last try
+            if open_already is not None:
+                open_already.Reload()
             layer = pxr.Sdf.Layer.FindOrOpen(str(file))
         except pxr.Tf.ErrorException as error:
             reason = reason_of(error, file.parent)
