@@ -736,3 +736,14 @@ def test_static_shapes_may_be_called_as_bodies(tmp_path):
 
     assert set(mechanism.bodies) == {"table", "floor"}
     assert {"table shape", "floor shape"} <= set(mechanism.obstacles)
+
+
+def test_point_instancers_are_left_out_with_all_below_them(tmp_path):
+    ball = prim("Sphere", "ball", apis=(BODY, SOLID))
+    many = prim("PointInstancer", "many", "rel prototypes = </many/ball>", ball)
+    mechanism = load(tmp_path, file(body("a"), many, joint("Fixed", "j", "/a", "/many/ball")))
+
+    assert list(mechanism.bodies) == ["a"] and not mechanism.joints
+    assert mechanism.report.left_out == {
+        "point instancers": ["/many"], "joints of bodies that are not read": ["j"],
+    }  # fmt: skip

@@ -83,6 +83,10 @@ class Joints:
                 raise ValueError(
                     f"{self.stage.path.name}: joint {name!r} names no prim: {str(one)!r}"
                 )
+        bodies = [one for one in (joint.body0, joint.body1) if not one.isEmpty]
+        if any(str(one) not in self.names for one in bodies):
+            self.notes.leave_out("joints of bodies that are not read", name)
+            return
         links = [self.names.get(str(one)) for one in (joint.body0, joint.body1)]
         if links[0] == links[1]:
             what = "the world" if links[0] is None else repr(links[0])

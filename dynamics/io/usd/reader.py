@@ -80,8 +80,7 @@ class _Reader:
         self.found = Description()
         self.shapes, self.meshes = Shapes(stage, notes), meshes
         self.kinds: Any = stage.pxr.UsdPhysics.ObjectType
-        usd = stage.pxr.Usd
-        self.prims = list(stage.stage.Traverse(usd.TraverseInstanceProxies()))
+        self.prims = self.seen()
         self.order = {str(prim.GetPath()): k for k, prim in enumerate(self.prims)}
         for prim in self.prims:
             stage.check(prim)
@@ -95,13 +94,26 @@ class _Reader:
         self.names: dict[str, str] = {}
         self.links: dict[str, str] = {}  # of prims below bodies
 
+    def seen(self) -> list[Any]:
+        """Prims in the order of the file, without what point instancers multiply."""
+        found, hidden = [], "\0"
+        for prim in self.stage.stage.Traverse(self.stage.pxr.Usd.TraverseInstanceProxies()):
+            path = str(prim.GetPath())
+            if path.startswith(hidden):
+                continue
+            if prim.IsA(self.stage.pxr.UsdGeom.PointInstancer):
+                self.notes.leave_out("point instancers", path)
+                hidden = f"{path}/"
+            found.append(prim)
+        return found
+
     def of(self, *kinds: str) -> list[Any]:
         """Valid descriptions of these kinds, in the order of the file."""
         found = [
             one
             for kind in kinds
             for one in self.parsed.get(getattr(self.kinds, kind, None), [])
-            if one.isValid
+            if one.isValid and str(one.primPath) in self.order
         ]
         return sorted(found, key=lambda one: self.order[str(one.primPath)])
 
@@ -148,7 +160,7 @@ class _Reader:
         """Descriptions of joints in the order of the file."""
         found = [
             one for kind, some in self.parsed.items() if str(kind).endswith("Joint")
-            for one in some
+            for one in some if str(one.primPath) in self.order
         ]  # fmt: skip
         return sorted(found, key=lambda one: self.order[str(one.primPath)])
 
