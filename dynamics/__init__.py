@@ -70,6 +70,7 @@ _LATER = {
     "VelocityServo": "parts.servos",
     "Wrench": "parts.forces",
     "compose": "tables.composition",
+    "convex_parts": "parts.convex_parts",
     "export_html": "display.viewer",
     "inverse_dynamics": "control.inverse_dynamics",
     "linearize": "derivatives.linearization",

@@ -147,6 +147,10 @@ def _add_robot(parser: argparse.ArgumentParser) -> None:
                         "other, the file's floor and its static geoms")  # fmt: skip
     parser.add_argument("--srdf", type=Path, metavar="robot.srdf", help="leave out the pairs that "
                         "this file disables; implies --collide")  # fmt: skip
+    parser.add_argument("--decompose", type=_positive, nargs="?", const=True, default=False,
+                        metavar="CONCAVITY", help="cut concave collision meshes into convex parts, "
+                        "by default of concavity 0.05; without it they are their hulls"
+                        )  # fmt: skip
     parser.add_argument("--friction", type=_coefficient, metavar="MU", help="coefficient of "
                         "sliding friction of these contacts; by default the file's, or 0.5"
                         )  # fmt: skip
@@ -226,6 +230,7 @@ def _model(arguments: argparse.Namespace, timestep: float = 0.01, order: int = 2
         collide=arguments.collide if arguments.srdf is None else arguments.srdf,
         actuated=actuated,
         friction=arguments.friction,
+        decompose=arguments.decompose,
     ).finalize(timestep, order=order)
 
 

@@ -30,6 +30,7 @@ _LATER = {
     "SelectedInverse": "numeric.selected_inverse",
     "SolveReport": "numeric.solver",
     "Symbolic": "symbolic",
+    "cache_folder": "compiler.store",
     "check_writable": "files",
     "cholesky": "interop.cholesky",
     "cholesky_AAt": "interop.cholesky",

@@ -271,6 +271,8 @@ class Description:
     keyframes : dict of Keyframe
         Poses are those of links.
     sensors : list of SensorEntry
+    shapes : dict of list of str
+        Links, or obstacles, by what became of their concave meshes.
     """
 
     links: dict[str, Link] = field(default_factory=dict)
@@ -290,3 +292,4 @@ class Description:
     actuators: list[Actuator] = field(default_factory=list)
     keyframes: dict[str, Keyframe] = field(default_factory=dict)
     sensors: list[SensorEntry] = field(default_factory=list)
+    shapes: dict[str, list[str]] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from dynamics import rotation
 from dynamics.io.assembly import Motors, assembled
 from dynamics.io.collisions import add_collisions
+from dynamics.io.concave import cut_concave
 from dynamics.io.description import Description, Pose
 from dynamics.io.gepetto import read_closures
 from dynamics.io.ground import add_ground
@@ -45,6 +46,7 @@ def load(
     ground: bool | HalfSpace = False,
     collide: bool | str | Path = False,
     friction: float | None = None,
+    decompose: bool | float = False,
 ) -> Mechanism:
     """Load a mechanism from a file: URDF, MJCF (``.xml``), SDF (``.sdf``, ``.world``) or USD.
 
@@ -108,6 +110,10 @@ def load(
         Coefficient of sliding friction of all these contacts; by default that of the file
         (MJCF's ``friction``, ``<lateral_friction>``, Gazebo's ``<mu1>`` and ``<mu>``, materials of
         USD), or else 0.5.
+    decompose : bool or float, optional
+        Whether concave collision meshes, also of the world, become convex parts, or the
+        ``concavity`` of `convex_parts` that they do with; by default they touch as their convex
+        hulls. Those that are open or inverted stay hulls, and a warning names them.
 
     Returns
     -------
@@ -119,7 +125,8 @@ def load(
         For a file that is broken or hostile, by the label of what is wrong.
     FileNotFoundError
     graphsys.MissingExtraError
-        For an MJCF file without ``mujoco`` installed, or a USD file without ``usd-core``.
+        For an MJCF file without ``mujoco`` installed, a USD file without ``usd-core``, and
+        ``decompose=`` without ``coacd``.
     """
     path = Path(path)
     if base not in (None, "floating", "fixed"):
@@ -143,6 +150,7 @@ def load(
             f'{path.name} switches contacts off, by <flag contact="disable"/>: load it without '
             "ground= and collide=, or take the flag out"
         )
+    cut_concave(found, notes, decompose, touching=collide is not False)
     if gravity is None:
         gravity = EARTH if found.gravity is None else found.gravity
     mechanism = assembled(

@@ -114,6 +114,7 @@ def report_of(found: Description, mechanism: Mechanism, notes: Notes) -> LoadRep
     for name, body in mechanism.bodies.items():
         for what in ("visuals", "collisions"):
             read.setdefault(what, []).extend([str(name)] * len(getattr(body, what)))
+    read |= found.shapes
     for name in mechanism.sensors:
         note("sensors", name)
     for frame in mechanism.frames:

@@ -133,7 +133,7 @@ def _delete_unused(folder: Path) -> None:
 
 
 def cache_folder() -> Path:
-    """Folder of machine code of this user: `NUMBA_CACHE_DIR`, or where the system keeps caches."""
+    """Folder of this user's cache: `NUMBA_CACHE_DIR`, or where the system keeps caches."""
     given = os.environ.get("NUMBA_CACHE_DIR")
     if given:
         return Path(given)
