@@ -307,7 +307,7 @@ class Model:
         )
 
     def keyframe(self, name: str) -> State:
-        """State of a posture that the robot file holds, at rest, its loops closed.
+        """State of a keyframe of the robot file, with its velocities, its loops closed.
 
         Parameters
         ----------

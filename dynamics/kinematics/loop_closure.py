@@ -76,14 +76,22 @@ def keyframe(model: Model, name: str) -> State:
         )
     state = model.state_of(np.zeros(model.state_size))
     state.pose[:, 3] = 1.0
-    for owner, pose in mechanism.keyframes[name].poses.items():
+    given, twists = mechanism.keyframes[name], np.zeros((model.n_bodies, 6))
+    for owner, pose in given.poses.items():
         frame = mechanism.frames[owner]
         if frame.body.name not in model.tables.body_index:
             continue  # it is on the world
         q = rotation.multiply(pose[3:], rotation.conjugate(frame.orientation))
-        place = state.pose[model.body_number(frame.body.name)]
+        number = model.body_number(frame.body.name)
+        place = state.pose[number]
         place[:] = [*(pose[:3] - rotation.rotate(q, frame.position)), *rotation.normalized(q)]
-    if not is_closed(model, state, CLOSED):
+        if owner in given.twists:
+            v, omega = np.split(given.twists[owner], 2)
+            twists[number, :3] = v + np.cross(omega, place[:3] - pose[:3])
+            twists[number, 3:] = rotation.rotate(rotation.conjugate(place[3:]), omega)
+    if given.twists:
+        coordinates.set_twists(model, state, twists, list(range(model.n_bodies)))
+    if given.twists or not is_closed(model, state, CLOSED):
         state = assemble(model, state, {}, {})
     return placed(model, state)
 

@@ -40,7 +40,7 @@ class Actuator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keyframe:
-    """Posture of a robot file, at rest.
+    """Posture of a robot file, at rest or moving.
 
     Attributes
     ----------
@@ -48,7 +48,11 @@ class Keyframe:
         Of frames in the world by name: position, m, and orientation, scalar first.
     commands : dict of float
         Of actuators by name.
+    twists : dict of ndarray of float, shape (6,)
+        Velocity of a frame's origin, m/s, and angular velocity, rad/s, along the world's axes; of
+        those frames that move.
     """
 
     poses: Mapping[Hashable, Float]
     commands: Mapping[str, float]
+    twists: Mapping[Hashable, Float] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import graphsys.kernels as solver_kernels
 from dynamics.kernels.base import layout
 from dynamics.tables.units import Unit
+from dynamics.tables.versions import tables_version
 
 __all__ = [
     "Tables",
@@ -106,11 +107,17 @@ class Tables:
         if self.callbacks:
             raise TypeError("tables with a user's functions cannot be pickled: see `Model`")
         stored = tuple(getattr(self, one.name) for one in fields(self))
-        return _unpickled, (stored, _checksum(stored))
+        return _unpickled, (stored, _checksum(stored), tables_version())
 
 
-def _unpickled(stored: tuple[Any, ...], checksum: int) -> Tables:
+def _unpickled(stored: tuple[Any, ...], checksum: int, version: int = 0) -> Tables:
     """Tables that were pickled: kernels read where they say."""
+    if version != tables_version() or len(stored) != len(fields(Tables)):
+        raise ValueError(
+            "this Model was pickled by another version of dynamics, whose tables have another "
+            "layout: load the robot file, or run the code that describes the mechanism, and "
+            "finalize it again"
+        )
     if _checksum(stored) != checksum:
         raise ValueError("this Model is damaged: it differs from the one that was pickled")
     return Tables(*stored)

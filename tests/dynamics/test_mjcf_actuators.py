@@ -249,7 +249,8 @@ def test_a_keyframe_is_a_state(tmp_path, mujoco):
     text = world(
         f'<body name="base" pos="0 0 1"><freejoint name="root"/><geom size="0.2"/>{arm}</body>',
         '<actuator><motor name="m" joint="q"/></actuator><keyframe><key name="home" ctrl="0.5" '
-        'qpos="1 2 3 0.5 0.5 -0.5 0.5  0.3 -0.4  0.8 0.6 0 0  0.25"/></keyframe>',
+        'qpos="1 2 3 0.5 0.5 -0.5 0.5  0.3 -0.4  0.8 0.6 0 0  0.25" '
+        'qvel="0.1 0.2 0.3 0.4 0.5 -0.6  0.7 -0.8  0.9 1 -1.1  1.2"/></keyframe>',
     )
     mech = load(tmp_path, text)
     model = mech.finalize()
@@ -265,6 +266,11 @@ def test_a_keyframe_is_a_state(tmp_path, mujoco):
         x, R = pose_of_frame(mech, state, model, name)
         np.testing.assert_allclose(x, data.body(name).xpos, atol=1e-12)
         np.testing.assert_allclose(R, data.body(name).xmat.reshape(3, 3), atol=1e-12)
+        body, rate = theirs.body(name).id, np.zeros(6)  # turning, then moving, world's axes
+        mujoco.mj_objectVelocity(theirs, data, mujoco.mjtObj.mjOBJ_BODY, body, rate, 0)
+        ours = model.velocities(state)[model.body_number(mech.frames[name].body.name)]
+        np.testing.assert_allclose(ours[:3], rate[3:], atol=1e-8)  # of links without mass
+        np.testing.assert_allclose(R @ ours[3:], rate[:3], atol=1e-8)
     assert dict(mech.keyframes["home"].commands) == {"m": 0.5}
     with pytest.raises(dy.UnknownNameError, match="there is no keyframe 'x'; keyframes are"):
         model.keyframe("x")
@@ -275,8 +281,8 @@ def test_what_a_keyframe_has_beyond_a_posture_is_left_out_by_name(tmp_path, mujo
     held = '<body name="held" mocap="true"/>'
     key = '<keyframe><key name="home" qpos="0.3" {}/></keyframe>'
     for more, what in (
-        ('qvel="1"', "velocities of keyframes"), ('mpos="1 2 3"', "mocap bodies of keyframes"),
-    ):  # fmt: skip
+        ('mpos="1 2 3"', "mocap bodies of keyframes"),
+    ):
         with pytest.warns((UnsupportedElementWarning, MergedLinkWarning)) as caught:
             mech = load(tmp_path, world(body + held, key.format(more)), quiet=False)
         told = [one.message for one in caught]

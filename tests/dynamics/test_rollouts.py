@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics.kernels.base import layout
 from dynamics.studies.variation import carried
+from dynamics.tables.versions import tables_version
 
 from ..mpi import mpiexec
 
@@ -272,6 +274,26 @@ def test_models_states_and_tables_pickle(order):
     assert np.array_equal(again.data, state.data) and again.time == state.time
     again.pose[0, 0] = 7.0
     assert again.data[0] == 7.0
+
+
+def test_models_of_another_version_are_refused(monkeypatch):
+    model, _ = dy.zoo.double_pendulum()
+    new = pickle.dumps(model)
+    make, (stored, checksum, _) = model.tables.__reduce__()
+
+    with pytest.raises(ValueError, match="another version of dynamics"):
+        make(stored, checksum)  # as those wrote it that knew no version
+    with pytest.raises(ValueError, match="another version of dynamics"):
+        make(stored[:-1], checksum, tables_version())
+    monkeypatch.setattr(layout, "HEADER", layout.HEADER + 1)
+    tables_version.cache_clear()
+    try:
+        with pytest.raises(ValueError, match=r"another version .* finalize it again"):
+            pickle.loads(new)
+    finally:
+        monkeypatch.undo()
+        tables_version.cache_clear()
+    pickle.loads(new)
 
 
 def custom():

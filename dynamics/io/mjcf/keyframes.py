@@ -1,10 +1,11 @@
-"""Keyframes of MuJoCo's model as poses of links."""
+"""Keyframes of MuJoCo's model as poses and velocities of links."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.io.description import Pose
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["read_keyframe"]
 
+Float = NDArray[np.float64]
+
 
 def read_keyframe(reader: Reader, k: int) -> None:
-    """Poses of all links where a keyframe has the coordinates, and its commands.
+    """Poses and velocities of all links in a keyframe, and its commands.
 
     Parameters
     ----------
@@ -27,17 +30,19 @@ def read_keyframe(reader: Reader, k: int) -> None:
         Number of the keyframe in MuJoCo's model.
     """
     m, name = reader.model, reader.name("key", k)
-    if np.any(m.key_qvel[k] != 0.0):
-        reader.notes.leave_out("velocities of keyframes", name)
+    if np.any(m.key_act[k] != 0.0):
+        reader.notes.leave_out("activations of keyframes", name)
     if np.any(m.key_mpos[k] != m.body_pos[m.body_mocapid >= 0].ravel()):
         reader.notes.leave_out("mocap bodies of keyframes", name)
     poses: dict[str | None, Pose] = {None: Pose()}
+    rates: dict[str | None, Float] = {None: np.zeros(6)}
     for parent, place, parts in reader.steps:
-        here = poses[parent] @ place
+        here, rate = poses[parent] @ place, rates[parent]
         for link, joints in parts:
             for j in joints:
-                here = _turned(reader, here, j, m.key_qpos[k])
-            poses[link] = here
+                before, here = here, _turned(reader, here, j, m.key_qpos[k])
+                rate = _moving(reader, before, here, rate, j, m.key_qvel[k])
+            poses[link], rates[link] = here, rate
     commands = {one: float(m.key_ctrl[k, i]) for i, one in enumerate(reader.actuator_name)}
     known = {one.name for one in reader.found.actuators}
     reader.found.keyframes[name] = Keyframe(
@@ -47,6 +52,11 @@ def read_keyframe(reader: Reader, k: int) -> None:
             if link is not None
         },
         {one: value for one, value in commands.items() if one in known},
+        {
+            link: np.concatenate([rate[:3] + np.cross(rate[3:], poses[link].position), rate[3:]])
+            for link, rate in rates.items()
+            if link is not None and rate.any()
+        },
     )
 
 
@@ -64,3 +74,25 @@ def _turned(reader: Reader, here: Pose, j: int, qpos: Any) -> Pose:
     if kind == "slide":
         return here @ Pose(moved * axis)
     return here @ Pose(point, rotation.from_rotation_vector(moved * axis)) @ Pose(-point)
+
+
+def _moving(
+    reader: Reader, before: Pose, here: Pose, rate: Float, j: int, qvel: Any
+) -> Float:
+    """Velocity of a body's point at the world's origin, and its angular velocity, after a joint.
+
+    ``before`` and ``here`` are its poses before and after the joint has moved.
+    """
+    m, at = reader.model, int(reader.model.jnt_dofadr[j])
+    kind = ("free", "ball", "slide", "hinge")[int(m.jnt_type[j])]
+    slide, spin, point = np.zeros(3), np.zeros(3), here.point(np.array(m.jnt_pos[j]))
+    if kind == "free":
+        rate, point = np.zeros(6), here.position
+        slide, spin = np.array(qvel[at : at + 3]), np.array(qvel[at + 3 : at + 6])
+        spin = rotation.rotate(here.orientation, spin)
+    elif kind == "ball":
+        spin = rotation.rotate(here.orientation, np.array(qvel[at : at + 3]))
+    else:
+        way = rotation.rotate(before.orientation, float(qvel[at]) * np.array(m.jnt_axis[j]))
+        slide, spin = (way, spin) if kind == "slide" else (slide, way)
+    return np.asarray(rate + np.concatenate([slide - np.cross(spin, point), spin]))
