@@ -25,6 +25,7 @@ _LATER = {
     "Cylinder": "parts.shapes",
     "Cylindrical": "parts.joint_types",
     "Distance": "parts.special_joints",
+    "Ellipsoid": "parts.shapes",
     "Event": "tables.error_control",
     "Fixed": "parts.joint_types",
     "FixedOrientation": "parts.joint_types",

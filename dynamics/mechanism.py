@@ -475,7 +475,9 @@ class Mechanism:
         parts = dict(zip((f"{name} {k}" for k in itertools.count()), prisms(*field)))
         for label in parts:
             self._check_name(label)
-        place = {"position": np.zeros(3), "orientation": np.array([1.0, 0.0, 0.0, 0.0])}
+        place: dict[str, Any] = {
+            "position": np.zeros(3), "orientation": np.array([1.0, 0.0, 0.0, 0.0]),
+        }  # fmt: skip
         return [
             self.add_obstacle(Geometry(one, **place, surface=Surface(float(friction))), name=label)
             for label, one in parts.items()
@@ -494,6 +496,7 @@ class Mechanism:
         restitution: float = 0.0,
         compliance: float = 0.0,
         cone: str | int = "round",
+        pairs: Mapping[tuple[str, str], Mapping[str, float]] | None = None,
     ) -> None:
         """Let every two shapes touch, without a contact for each pair: the model finds near pairs.
 
@@ -522,6 +525,9 @@ class Mechanism:
             m/N; 0 is rigid.
         cone : "round" or int, optional
             As of `add_contact`.
+        pairs : mapping, optional
+            Coefficients (``friction``, ``torsional``, ``rolling``) by the names of two geometries
+            that touch whatever filters, neighbours and ``without`` say, as MJCF's ``<pair>``.
 
         Raises
         ------
@@ -542,17 +548,22 @@ class Mechanism:
         facets_of(cone, "collide")
         if friction == 0.0 and (torsional or rolling):
             raise ValueError("collide resists turning but not sliding; give it friction")
-        pairs = [
+        left_out = [
             [one if one in self.obstacles else one_end(self, one, "without") for one in pair]
             for pair in _as_pairs(without)
         ]
+        own = {frozenset(names): dict(numbers) for names, numbers in (pairs or {}).items()}
+        for names, numbers in own.items():
+            check_coefficients(f"pair {sorted(names)}", numbers)
+            numbers |= {"friction": 0.5} | numbers
         self.collisions.append(
             Collision(
                 checked_ends(self, bodies, "bodies"),
                 checked_ends(self, against, "against"),
-                frozenset(map(frozenset, pairs)),
+                frozenset(map(frozenset, left_out)),
                 bool(neighbors),
                 options | {"cone": cone},
+                own,
             )
         )
 

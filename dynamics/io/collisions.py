@@ -59,7 +59,7 @@ def add_collisions(
         mechanism.add_obstacle(Geometry(plane, np.zeros(3), UNTURNED, surface=every), name=name)
     for floor in () if isinstance(ground, HalfSpace) else found.floors:
         plane = HalfSpace(floor.normal, floor.point)
-        made = Geometry(plane, np.zeros(3), UNTURNED, surface=floor.surface)
+        made = Geometry(plane, np.zeros(3), UNTURNED, surface=floor.surface, name=floor.name)
         mechanism.add_obstacle(made, name=floor.name)
     for name, shape in found.obstacles.items():
         mechanism.add_obstacle(shape, name=name)
@@ -77,7 +77,7 @@ def add_collisions(
     for one, two in _overlapping(mechanism, without):
         notes.leave_out("contacts of bodies that overlap in the file's posture", f"{one}, {two}")
         without.append((one, two))
-    mechanism.collide(without=without, friction=friction)
+    mechanism.collide(without=without, friction=friction, pairs=found.pairs)
 
 
 def _overlapping(mechanism: Mechanism, without: list[tuple[str, str]]) -> list[tuple[str, str]]:

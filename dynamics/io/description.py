@@ -271,6 +271,8 @@ class Description:
     keyframes : dict of Keyframe
         Poses are those of links.
     sensors : list of SensorEntry
+    pairs : dict of dict of float
+        Coefficients of friction by the names of two collision shapes that touch in any case.
     shapes : dict of list of str
         Links, or obstacles, by what became of their concave meshes.
     """
@@ -292,4 +294,5 @@ class Description:
     actuators: list[Actuator] = field(default_factory=list)
     keyframes: dict[str, Keyframe] = field(default_factory=dict)
     sensors: list[SensorEntry] = field(default_factory=list)
+    pairs: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
     shapes: dict[str, list[str]] = field(default_factory=dict)

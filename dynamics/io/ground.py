@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.io.description import Floor
+from dynamics.io.description import Description, Floor
 from dynamics.io.notes import Notes
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD
@@ -24,7 +25,7 @@ Float = NDArray[np.float64]
 
 def add_ground(
     mechanism: Mechanism,
-    floors: list[Floor],
+    found: Description,
     notes: Notes,
     ground: bool | HalfSpace,
     friction: float | None,
@@ -35,8 +36,8 @@ def add_ground(
     ----------
     mechanism : Mechanism
         Changed.
-    floors : list of Floor
-        Of the file; without one the floor is z < 0.
+    found : Description
+        Has the floors of the file, without one the floor is z < 0, and pairs.
     notes : Notes
         Gets shapes and floors that are left out.
     ground : bool or HalfSpace
@@ -48,6 +49,12 @@ def add_ground(
     ValueError
         Where no shape can touch a floor.
     """
+    floors = found.floors
+    own = {frozenset(names): numbers for names, numbers in found.pairs.items()}
+    standing = {floor.name for floor in floors} if ground is True else set()
+    for names in found.pairs:
+        if not standing & {*names}:
+            notes.leave_out("pairs (they need collide=)", ", ".join(names))
     if not isinstance(ground, HalfSpace):
         if not isinstance(ground, bool):
             raise TypeError(
@@ -70,7 +77,7 @@ def add_ground(
     for floor in floors:
         for name, body in mechanism.bodies.items():
             if id(body) not in welded:
-                _stand(mechanism, floor, name, body, friction, notes)
+                _stand(mechanism, floor, (name, body), own, friction, notes)
     if not mechanism.contacts:
         raise ValueError(
             f"{notes.path.name}: no body that moves has a collision shape that can touch the "
@@ -80,14 +87,21 @@ def add_ground(
 
 
 def _stand(
-    mechanism: Mechanism, floor: Floor, name: Any, body: Any, friction: float | None, notes: Notes
+    mechanism: Mechanism,
+    floor: Floor,
+    named: tuple[Any, Any],
+    own: Mapping[frozenset[str], Mapping[str, float]],
+    friction: float | None,
+    notes: Notes,
 ) -> None:
-    """Contacts of all shapes of a body with a floor."""
+    """Contacts of all shapes of a body with a floor, pairs of the file with ``own`` options."""
+    name, body = named
     half_space = HalfSpace(floor.normal, floor.point)
     count = 0
     for geometry in body.collisions:
         surface = geometry.surface or Surface()
-        if not surface.meets(floor.surface):
+        pair = own.get(frozenset((floor.name, geometry.name)))
+        if pair is None and not surface.meets(floor.surface):
             continue
         shape = geometry
         if isinstance(geometry.shape, Mesh):
@@ -96,7 +110,7 @@ def _stand(
                 continue
             shape = points
         count += 1
-        options = surface.against(floor.surface)
+        options = dict(pair) if pair is not None else surface.against(floor.surface)
         if friction is not None:
             options["friction"] = friction
         if options["friction"] == 0.0:

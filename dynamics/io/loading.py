@@ -170,7 +170,7 @@ def load(
             notes.leave_out("contacts of geoms of the world", name)
         for one, two in found.excluded if mjcf else ():
             notes.leave_out("excludes", f"{one}, {two}")
-        add_ground(mechanism, found.floors, notes, ground, friction)
+        add_ground(mechanism, found, notes, ground, friction)
     else:
         add_collisions(mechanism, found, notes, collide, ground, friction)
     mechanism.report = report_of(found, mechanism, notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,8 @@ class Collision:
         Whether bodies that a joint connects touch, too.
     options : dict
         Options of the contacts; coefficients that are missing are those of the shapes.
+    pairs : dict of dict
+        Options by the names of two collision shapes that touch whatever filters say.
     """
 
     bodies: tuple[Hashable, ...] | None
@@ -47,6 +49,7 @@ class Collision:
     without: frozenset[frozenset[Hashable]]
     neighbors: bool
     options: dict[str, Any]
+    pairs: Mapping[frozenset[str], Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +65,8 @@ class Solid:
     core : Core or None
         None of a half-space.
     surface : Surface
+    label : str or None
+        Of the geometry, for pairs.
     """
 
     end: Any
@@ -69,6 +74,7 @@ class Solid:
     shape: Any
     core: Core | None
     surface: Surface
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,6 +159,8 @@ def candidates_of(mechanism: Any) -> Candidates:
                     if one.surface.meets(two.surface):
                         options = _options(solids[i], solids[j], collision.options)
                         pairs.setdefault((i, j), options)
+    for collision in mechanism.collisions:
+        pairs |= _own_pairs(solids, collision, welded)
     if not pairs:
         raise ValueError(
             "collide finds no two shapes that may touch: bodies need shapes or collisions, and "
@@ -173,6 +181,26 @@ def candidates_of(mechanism: Any) -> Candidates:
             )
     table = np.array(list(pairs), np.int64).reshape(-1, 2)
     return Candidates(tuple(solids), table, tuple(names), tuple(pairs.values()))
+
+
+def _own_pairs(
+    solids: list[Solid], collision: Collision, welded: Mapping[int, int]
+) -> dict[tuple[int, int], dict[str, Any]]:
+    """Pairs of shapes that a file names, with their own options."""
+    found: dict[tuple[int, int], dict[str, Any]] = {}
+    by_label: dict[str, list[int]] = {}
+    for i, solid in enumerate(solids):
+        if solid.label is not None:
+            by_label.setdefault(solid.label, []).append(i)
+    for names, own in collision.pairs.items():
+        first, second = (by_label.get(name, []) for name in (min(names), max(names)))
+        for i, j in itertools.product(first, second):
+            if welded[id(solids[i].end)] != welded[id(solids[j].end)]:
+                options = {**own, **collision.options}
+                if options["friction"] == 0.0:
+                    options["torsional"] = options["rolling"] = 0.0
+                found[min(i, j), max(i, j)] = options
+    return found
 
 
 def _pairs_of(mechanism: Any, collision: Collision) -> Iterable[tuple[Any, Any]]:
@@ -226,18 +254,19 @@ def _solids(mechanism: Any) -> list[Solid]:
 
 def _parts(end: Any, name: Hashable, shape: Any, label: str) -> list[Solid]:
     """Convex parts of a shape, each with its place."""
-    surface = Surface()
+    surface, own = Surface(), None
     if isinstance(shape, Geometry):
-        surface = shape.surface or surface
+        surface, own = shape.surface or surface, shape.name
         if isinstance(shape.shape, Mesh):
             hull = hull_of(_corners(shape, label), label)
-            return [_solid(end, name, hull, surface, label)]
+            return [replace(_solid(end, name, hull, surface, label), label=own)]
         if isinstance(shape.shape, HalfSpace):
-            return [Solid(end, name, shape.shape, None, surface)]
+            return [Solid(end, name, shape.shape, None, surface, own)]
         moved = shape.position.any() or shape.orientation[0] != 1.0
         placed = [(shape.shape, shape.position, shape.orientation)]
         shape = Compound(placed) if moved else shape.shape
-    return [_solid(end, name, part, surface, label) for part in _simple(shape)]
+    solids = (_solid(end, name, part, surface, label) for part in _simple(shape))
+    return [replace(one, label=own) for one in solids]
 
 
 def _solid(end: Any, name: Hashable, shape: Any, surface: Surface, label: str) -> Solid:

@@ -15,7 +15,16 @@ from dynamics.parts.convex_hulls import Core, Hull, hull_of
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.joints import basis
 from dynamics.parts.meshes import corners_of
-from dynamics.parts.shapes import Box, Capsule, Compound, Cylinder, Rod, Sphere
+from dynamics.parts.shapes import (
+    Box,
+    Capsule,
+    Compound,
+    Cylinder,
+    Ellipsoid,
+    Rod,
+    Shape,
+    Sphere,
+)
 
 __all__ = ["HalfSpace", "Touch", "core_of", "rank", "shape_of", "touches_of"]
 
@@ -105,7 +114,7 @@ def shape_of(body: Any, shape: Any, label: str) -> Any:
     if isinstance(shape, Geometry):
         return _placed(shape, label)
     if shape is not None:
-        if isinstance(shape, (HalfSpace, Box, Sphere, Capsule, Cylinder, Rod, Compound, Hull)):
+        if isinstance(shape, (HalfSpace, Shape, Hull)):
             return shape
         if np.ndim(shape) == 2:
             return hull_of(shape, label)
@@ -204,6 +213,9 @@ def _spheres(shape: Any) -> list[tuple[Float, float]] | None:
     if isinstance(shape, (Capsule, Rod)):
         one, two, radius = _ends(shape)
         return [(one, radius), (two, radius)]
+    if isinstance(shape, Ellipsoid):
+        centers, radius = shape.balls()
+        return [(center, radius) for center in centers]
     if isinstance(shape, Hull):
         return [(corner, 0.0) for corner in shape.corners]
     return None

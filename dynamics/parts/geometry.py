@@ -113,6 +113,8 @@ class Geometry:
         Red, green, blue and opacity, 0 to 1.
     surface : Surface or None
         Of a collision shape; None where the file says nothing of it.
+    name : str or None
+        In the file.
     """
 
     shape: Any
@@ -120,6 +122,7 @@ class Geometry:
     orientation: Float
     color: Float | None = None
     surface: Surface | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

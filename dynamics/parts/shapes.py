@@ -17,11 +17,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 
-__all__ = ["Box", "Capsule", "Compound", "Cylinder", "Part", "Rod", "Shape", "Sphere"]
+__all__ = [
+    "Box", "Capsule", "Compound", "Cylinder", "Ellipsoid", "Part", "Rod", "Shape", "Sphere",
+    "spread",
+]  # fmt: skip
 
 Float = NDArray[np.float64]
 Given = float | None
 
+
+def spread(frequency: int) -> Float:
+    """Corners of an octahedron whose edges are divided, on the unit sphere."""
+    grid = np.array(list(np.ndindex((2 * frequency + 1,) * 3))) - frequency
+    corners = np.sin(np.pi / 2 / frequency * grid[np.abs(grid).sum(axis=1) == frequency])
+    return np.asarray(corners / np.linalg.norm(corners, axis=1)[:, None])
+
+
+#: Points of the unit sphere, the six on the axes among them, that an ellipsoid touches with.
+SPREAD = spread(4)
 SMALLEST, LARGEST = 1e-100, 1e100  # so that no volume or inertia overflows or vanishes
 
 
@@ -126,6 +139,52 @@ class Sphere(Shape):
         radius = positive(radius, "radius of Sphere")
         self._keep(radius=radius)
         self._fill(4.0 / 3.0 * math.pi * radius**3, mass, density, 0.4 * radius**2 * np.eye(3))
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Ellipsoid(Shape):
+    """Solid ellipsoid centred at the origin.
+
+    It touches as 66 balls of its smallest radius of curvature, inside it and on its axes: up to
+    4 % of the distance from its centre to a tangent plane short of that plane, and exact on the
+    axes.
+
+    Parameters
+    ----------
+    x, y, z : float
+        Half lengths along the axes, m.
+    mass : float, optional
+        kg; either this or the density.
+    density : float, optional
+        kg/m^3.
+
+    Raises
+    ------
+    ValueError
+        Where a length, mass or density is not positive and finite, or both or neither of mass
+        and density are given.
+    """
+
+    x: float
+    y: float
+    z: float
+
+    def __init__(
+        self, x: float, y: float, z: float, *, mass: Given = None, density: Given = None
+    ) -> None:
+        x, y, z = (positive(size, f"{name} of Ellipsoid") for size, name in zip((x, y, z), "xyz"))
+        moments = np.diag([y * y + z * z, x * x + z * z, x * x + y * y]) / 5.0
+        self._keep(x=x, y=y, z=z)
+        self._fill(4.0 / 3.0 * math.pi * x * y * z, mass, density, moments)
+
+    def balls(self) -> tuple[Float, float]:
+        """Centres, shape (k, 3), and radius of the balls that it touches with."""
+        half = np.array([self.x, self.y, self.z])
+        radius = float(half.min() ** 2 / half.max())
+        normals = SPREAD / half
+        normals /= np.linalg.norm(normals, axis=1)[:, None]
+        centers = half * SPREAD - radius * normals
+        return np.unique(np.round(centers, 12 - math.floor(math.log10(half.max()))), axis=0), radius
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

@@ -12,7 +12,7 @@ from dynamics import rotation
 from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.meshes import corners_of
-from dynamics.parts.shapes import Box, Capsule, Compound, Round, Sphere
+from dynamics.parts.shapes import Box, Capsule, Compound, Ellipsoid, Round, Sphere
 
 __all__ = ["reach_of", "simple_shapes", "surface_distance"]
 
@@ -59,6 +59,8 @@ def reach_of(shape: Any) -> float:
         return float(np.linalg.norm(shape.reshape(-1, 3), axis=1).max(initial=0.0))
     if isinstance(shape, Box):
         return 0.5 * float(np.linalg.norm([shape.x, shape.y, shape.z]))
+    if isinstance(shape, Ellipsoid):
+        return float(max(shape.x, shape.y, shape.z))
     return float(shape.radius) + (0.5 * float(shape.length) if isinstance(shape, Round) else 0.0)
 
 
@@ -86,6 +88,9 @@ def surface_distance(shape: Any, origin: Float, direction: Float) -> Float:
             found = list(_box(0.5 * np.array([shape.x, shape.y, shape.z]), origin, direction))
         elif isinstance(shape, Sphere):
             found = [(t, True) for t in _ball(shape.radius, 3, origin, direction)]
+        elif isinstance(shape, Ellipsoid):
+            half = np.array([shape.x, shape.y, shape.z])
+            found = [(t, True) for t in _ball(1.0, 3, origin / half, direction / half)]
         else:
             found = list(_round(shape, origin, direction))
         ways = [np.where((t >= 0.0) & on, t, np.inf) for t, on in found]

@@ -280,9 +280,7 @@ def test_what_a_keyframe_has_beyond_a_posture_is_left_out_by_name(tmp_path, mujo
     body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
     held = '<body name="held" mocap="true"/>'
     key = '<keyframe><key name="home" qpos="0.3" {}/></keyframe>'
-    for more, what in (
-        ('mpos="1 2 3"', "mocap bodies of keyframes"),
-    ):
+    for more, what in (('mpos="1 2 3"', "mocap bodies of keyframes"),):
         with pytest.warns((UnsupportedElementWarning, MergedLinkWarning)) as caught:
             mech = load(tmp_path, world(body + held, key.format(more)), quiet=False)
         told = [one.message for one in caught]

@@ -14,7 +14,7 @@ import dynamics as dy
 import graphsys as gs
 from dynamics import rotation
 from dynamics.display import viewer
-from dynamics.display.viewer import library
+from dynamics.display.viewer import library, looks
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.meshes import read_triangles, triangles_of
 
@@ -246,6 +246,18 @@ def test_slopes_and_static_shapes_are_drawn_once():
     assert [part["kind"] for part in parts] == ["box", "capsule"]
     assert parts[0]["size"] == [1.0, 2.0, 3.0]
     assert parts[1]["size"] == pytest.approx([0.1, 0.4])
+
+
+def test_an_ellipsoid_is_drawn_as_a_closed_surface_of_its_size():
+    (part,) = looks.looks_of(
+        dy.Mechanism().add_body(dy.Ellipsoid(0.1, 0.2, 0.3, mass=1.0), name="egg"), 0
+    )
+    corners = part.surface.vertices[part.surface.faces]
+    volume = np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6
+
+    assert part.kind == "mesh"
+    assert part.surface.vertices.max(axis=0) == pytest.approx([0.1, 0.2, 0.3])
+    assert volume == pytest.approx(4 / 3 * np.pi * 0.006, rel=0.05)
 
 
 @pytest.mark.parametrize("body", [dy.Sphere(0.1, mass=1.0), dy.Capsule(0.1, 0.4, mass=1.0),

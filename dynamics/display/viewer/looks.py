@@ -13,9 +13,10 @@ from dynamics import rotation
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.contact_primitives import HalfSpace
+from dynamics.parts.convex_hulls import hull_mesh
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.meshes import colored_triangles_of
-from dynamics.parts.shapes import Box, Capsule, Compound, Round, Sphere
+from dynamics.parts.shapes import Box, Capsule, Compound, Ellipsoid, Round, Sphere, spread
 from dynamics.parts.surroundings import touched_shapes
 
 __all__ = ["Part", "Surface", "ends_of", "looks_of", "still_of", "visible"]
@@ -28,6 +29,7 @@ COLORS = (
     (0.337, 0.706, 0.914), (0.835, 0.369, 0.0), (0.6, 0.6, 0.6),
 )  # fmt: skip
 STILL = (0.62, 0.65, 0.69)  #: colour of what does not move
+FINE = 8  #: divisions of an octahedron's edges, for an ellipsoid
 THINNEST = 0.02  #: of the longest edge, so that a rod or a plate without thickness is seen
 RIGID = 6  #: rows of a joint that leaves no freedom
 TRACE = 1e-6  #: of the heaviest body: lighter bodies without a shape are links without mass
@@ -152,6 +154,8 @@ def _drawn(geometry: Geometry, color: tuple[float, ...]) -> list[Part]:
         return [Part("box", (shape.x, shape.y, shape.z), x, q, color)]
     if isinstance(shape, Sphere):
         return [Part("sphere", (shape.radius, 0.0), x, q, color)]
+    if isinstance(shape, Ellipsoid):
+        return [Part("mesh", (0.0, 0.0), x, q, color, _ellipsoid(shape))]
     if isinstance(shape, Round):
         q = rotation.multiply(q, rotation.align((0.0, 0.0, 1.0), shape.axis))
         radius = shape.radius or 0.5 * THINNEST * shape.length
@@ -164,6 +168,13 @@ def _drawn(geometry: Geometry, color: tuple[float, ...]) -> list[Part]:
             made = _joined(triangles, colors if geometry.color is None else None)
             return [Part("mesh", (0.0, 0.0), x, q, color, made)]
     return []
+
+
+def _ellipsoid(shape: Ellipsoid) -> Surface:
+    """Hull of points on an ellipsoid."""
+    found = hull_mesh(spread(FINE) * [shape.x, shape.y, shape.z], "an ellipsoid")
+    assert found.vertices is not None and found.faces is not None
+    return Surface(found.vertices, found.faces)
 
 
 def _joined(triangles: Float, colors: NDArray[np.uint8] | None) -> Surface:

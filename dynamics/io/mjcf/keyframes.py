@@ -76,9 +76,7 @@ def _turned(reader: Reader, here: Pose, j: int, qpos: Any) -> Pose:
     return here @ Pose(point, rotation.from_rotation_vector(moved * axis)) @ Pose(-point)
 
 
-def _moving(
-    reader: Reader, before: Pose, here: Pose, rate: Float, j: int, qvel: Any
-) -> Float:
+def _moving(reader: Reader, before: Pose, here: Pose, rate: Float, j: int, qvel: Any) -> Float:
     """Velocity of a body's point at the world's origin, and its angular velocity, after a joint.
 
     ``before`` and ``here`` are its poses before and after the joint has moved.

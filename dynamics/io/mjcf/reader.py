@@ -21,7 +21,7 @@ from dynamics.io.mjcf.sensors import read_sensor
 from dynamics.io.notes import Notes
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.height_fields import prisms
-from dynamics.parts.shapes import Box, Capsule, Cylinder, Sphere
+from dynamics.parts.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 __all__ = ["read_mjcf"]
 
@@ -33,7 +33,7 @@ LAST_SHOWN_GROUP = 2
 MOST_CELLS = 20_000
 #: Lists of a spec that say nothing of bodies and joints, or nothing that we can.
 UNSUPPORTED = (
-    "cameras", "lights", "pairs", "flexes", "skins",
+    "cameras", "lights", "flexes", "skins",
     "plugins", "numerics", "texts", "tuples",
 )  # fmt: skip
 #: Numbers of a model by the flags that disable them; versions differ in the flags.
@@ -130,6 +130,7 @@ class Reader:
         self.found = Description(gravity=np.array(model.opt.gravity))
         self.links: list[str | None] = [None]
         self.joint_name = [self.name("joint", k) for k in range(model.njnt)]
+        self.paired = {int(k) for one in (model.pair_geom1, model.pair_geom2) for k in one}
         self.actuator_name = actuator_names(self)
         self.driven = driven_joints(self)
         self.steps: list[tuple[str | None, Pose, list[tuple[str, list[int]]]]] = []
@@ -156,6 +157,8 @@ class Reader:
         for signature in m.exclude_signature[: m.nexclude].tolist():
             pair = [self.links[i] for i in (signature >> 16, signature & 0xFFFF)]
             self.found.excluded.append((pair[0] or "world", pair[1] or "world"))
+        for k in range(m.npair):
+            self.pair(k)
         for k in range(m.nkey):
             read_keyframe(self, k)
         for k in range(m.nsensor):
@@ -273,18 +276,23 @@ class Reader:
         if shape is None:
             return
         pose = _pose(m.geom_pos[k], m.geom_quat[k])
-        geometry = Geometry(shape, pose.position, pose.orientation, self.color(k))
+        geometry = Geometry(shape, pose.position, pose.orientation, self.color(k), name=name)
         if link is None:
             if m.geom_group[k] <= LAST_SHOWN_GROUP:
                 self.found.scenery[name] = geometry
-            if m.geom_contype[k] or m.geom_conaffinity[k]:
+            if self.touches(k):
                 self.found.obstacles[name] = replace(geometry, surface=self.surface(k))
             return
         if m.geom_group[k] <= LAST_SHOWN_GROUP:
             self.found.links[link].visuals.append(geometry)
-        if m.geom_contype[k] or m.geom_conaffinity[k]:
+        if self.touches(k):
             made = replace(geometry, surface=self.surface(k))
             self.found.links[link].collisions.append(made)
+
+    def touches(self, k: int) -> bool:
+        """True if filters or pairs let a geom touch any other."""
+        m = self.model
+        return bool(m.geom_contype[k] or m.geom_conaffinity[k] or k in self.paired)
 
     def height_field(self, k: int, name: str) -> None:
         """A height field of the world, as prisms like MuJoCo's."""
@@ -299,7 +307,7 @@ class Reader:
         grid = np.linspace(-wide, wide, columns), np.linspace(-deep, deep, rows)
         pose = _pose(m.geom_pos[k], m.geom_quat[k])
         for i, one in enumerate(prisms(*grid, z.reshape(rows, columns).T, -base)):
-            geometry = Geometry(one, pose.position, pose.orientation, self.color(k))
+            geometry = Geometry(one, pose.position, pose.orientation, self.color(k), name=name)
             if m.geom_group[k] <= LAST_SHOWN_GROUP:
                 self.found.scenery[f"{name} {i}"] = geometry
             if m.geom_contype[k] or m.geom_conaffinity[k]:
@@ -333,6 +341,8 @@ class Reader:
         kind, size = kinds(m.geom_type[k]), [float(x) for x in m.geom_size[k]]
         if kind == kinds.mjGEOM_BOX:
             return Box(*(2.0 * x for x in size), density=WATER)
+        if kind == kinds.mjGEOM_ELLIPSOID:
+            return Ellipsoid(*size, density=WATER)
         if kind == kinds.mjGEOM_SPHERE:
             return Sphere(size[0], density=WATER)
         if kind == kinds.mjGEOM_CAPSULE:
@@ -349,6 +359,19 @@ class Reader:
             return Mesh("", "", np.ones(3), vertices, faces)
         self.notes.leave_out(f"geoms of type {kind.name[7:].lower()}", name)
         return None
+
+    def pair(self, k: int) -> None:
+        """Coefficients of two geoms that touch whatever their filters say."""
+        m = self.model
+        first, second = (self.name("geom", int(one[k])) for one in (m.pair_geom1, m.pair_geom2))
+        slide, across, turn, roll, _ = (float(x) for x in m.pair_friction[k])
+        if slide != across and m.pair_dim[k] > 1:
+            self.notes.leave_out("second coefficients of friction of pairs", f"{first}, {second}")
+        own = {"friction": slide, "torsional": turn, "rolling": roll}
+        least = {"friction": 3, "torsional": 4, "rolling": 6}
+        self.found.pairs[first, second] = {
+            name: value if m.pair_dim[k] >= least[name] else 0.0 for name, value in own.items()
+        }
 
     # Equalities
 
