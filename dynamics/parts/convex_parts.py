@@ -81,7 +81,7 @@ def convex_parts(
     orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
     friction: float = 0.5,
 ) -> list[Geometry]:
-    """Cut a concave mesh into convex parts that touch in its place (CoACD [1]_).
+    """Cut a concave mesh into convex parts that touch in its place, by CoACD.
 
     The parts are ``collisions=`` of a body, or obstacles of the world one by one. They are kept in
     the user's cache (`NUMBA_CACHE_DIR`, or where the system keeps caches) by the content of the
