@@ -34,6 +34,7 @@ from dynamics.parts.joints import Joint
 from dynamics.parts.options import BodyOptions, ContactOptions, ModelOptions, takes
 from dynamics.parts.sensors import Sensor, check_sensor
 from dynamics.parts.shapes import Shape
+from dynamics.parts.tendons import Tendon, tendon
 
 if TYPE_CHECKING:
     from dynamics.io.report import LoadReport
@@ -90,8 +91,8 @@ class Mechanism:
     ----------
     world : World
         The inertial frame, parent or child of any joint.
-    bodies, joints, couplings, springs, wrenches, potentials, contacts : mapping
-        By name.
+    bodies, joints, couplings, tendons, springs, wrenches, potentials, contacts : mapping
+        By name. The length of a tendon is a joint of its name, too.
     scenery : dict of Geometry
         By name: geometry of the world that is drawn and touches nothing, as the base of a robot
         file. It may be added to at any time.
@@ -118,6 +119,7 @@ class Mechanism:
         self.bodies = Parts[Body]()
         self.joints = Parts[Joint]()
         self.couplings = Parts[Coupling]()
+        self.tendons = Parts[Tendon]()
         self.springs = Parts[Spring]()
         self.wrenches = Parts[Wrench]()
         self.potentials = Parts[Potential]()
@@ -254,6 +256,59 @@ class Mechanism:
         self.couplings[name] = coupling(leader, follower, name, ratio, offset)
         self._used.add(name)
         return self.couplings[name]
+
+    def add_tendon(
+        self,
+        joints: Mapping[Any, float] | None = None,
+        *,
+        path: Iterable[Any] | None = None,
+        name: Hashable = None,
+        offset: float = 0.0,
+        **options: Any,
+    ) -> Joint:
+        """Add a length that several joints, or points of bodies, make together.
+
+        ``length = offset + sum(factor q) + sum of the distances between points of the path``. Its
+        springs, dampers, limits, friction, rotor, motor and servo are those of a joint. Forces
+        along the length pull all joints and bodies that make it (theory/joints (17)).
+
+        Parameters
+        ----------
+        joints : mapping, optional
+            Factors by joint, each of one coordinate: MJCF's fixed tendons. Hinges have to stay
+            within one turn of 0.
+        path : iterable of (Body, world or hashable, array_like), optional
+            Points in the frames of bodies, m, between which the tendon is straight: MJCF's spatial
+            tendons. Or several such lists.
+        name : hashable, optional
+            By default ``"tendon 0"`` and so on.
+        offset : float, optional
+            Added to the length, m, or rad where all joints are hinges.
+        **options
+            Of a `Prismatic` joint along the length: ``stiffness``, ``rest``, ``damping``,
+            ``limits``, ``friction``, ``armature``, ``actuated``, ``servo`` and so on.
+
+        Returns
+        -------
+        Joint
+            Of the tendon's name: `Model.joint` and `Trajectory.joint` return its length.
+
+        Raises
+        ------
+        ValueError
+            For a name in use, joints that have not one coordinate, and a path of one body.
+        UnknownNameError
+            For joints and bodies of another mechanism.
+        """
+        name = f"tendon {len(self.tendons)}" if name is None else name
+        self._check_open(f"add tendon {name!r}")
+        self._check_name(name)
+        made, slide, joint = tendon(self, joints, path, name, offset, options)
+        for label in (made.slider, made.equation):
+            self._check_name(label)
+        self.tendons[name], self.bodies[made.slider], self.joints[name] = made, slide, joint
+        self._used |= {name, made.slider, made.equation}
+        return joint
 
     def add_force(self, force: Force) -> Force:
         """Add a spring between two points, or a force or potential by a function of yours.

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.io.description import Description, JointEntry, Pose, RopeEntry
+from dynamics.io.description import (
+    Description,
+    JointEntry,
+    Pose,
+    RopeEntry,
+    TendonEntry,
+)
 from dynamics.io.groups import Group, grouped
 from dynamics.io.mimic import follow
 from dynamics.io.notes import Notes
@@ -129,6 +135,8 @@ def assembled(
             mechanism.add_joint(_joint(joint, groups, bodies))
     for rope in found.ropes:
         _add_rope(mechanism, rope, groups, bodies, notes)
+    for tendon in found.tendons.values():
+        _add_tendon(mechanism, tendon, groups, bodies, notes)
     for one in found.actuators:
         if {one.joint, *one.others} & {*mechanism.joints}:
             mechanism.actuators[one.name] = one
@@ -159,7 +167,7 @@ def _choose_motors(found: Description, actuated: Motors | None) -> None:
         chosen = dict.fromkeys({actuated} if isinstance(actuated, str) else set(actuated), True)
     else:
         raise TypeError(f"actuated is {actuated!r}, and must be True, False, a servo or names")
-    unknown = set(chosen) - set(found.joints)
+    unknown = set(chosen) - {*found.joints, *found.tendons}
     if unknown:
         raise ValueError(f"actuated names no joint: {sorted(unknown)}; there are "
                          f"{list(found.joints)}")  # fmt: skip
@@ -170,6 +178,10 @@ def _choose_motors(found: Description, actuated: Motors | None) -> None:
             )
     for joint in found.joints.values():
         _drive(joint, chosen.get(joint.name, False))
+    for tendon in found.tendons.values():
+        kept = actuated is True and (tendon.actuated or tendon.servo is not None)
+        if not kept:
+            _drive(tendon, chosen.get(tendon.name, False))
     found.actuators = [  # commands of the file are none of other servos
         one
         for one in found.actuators
@@ -177,8 +189,8 @@ def _choose_motors(found: Description, actuated: Motors | None) -> None:
     ]
 
 
-def _drive(joint: JointEntry, motor: Any) -> None:
-    """Give a joint a motor, that of the file where it has one, a servo, or none."""
+def _drive(joint: JointEntry | TendonEntry, motor: Any) -> None:
+    """Give a joint or tendon a motor, that of the file where it has one, a servo, or none."""
     if isinstance(motor, SERVOS):
         if joint.control_limits is not None and np.isinf(motor.force_limit).all():
             most = np.abs(joint.control_limits).max(axis=1) / abs(motor.gear)
@@ -198,9 +210,10 @@ def _leave_out(found: Description, without: Iterable[str]) -> None:
     if unknown:
         raise ValueError(f"without names no property: {sorted(unknown)}; there are "
                          f"{list(LEFT_OUT)}")  # fmt: skip
-    for joint in found.joints.values():
+    for one in (*found.joints.values(), *found.tendons.values()):
         for name in names:
-            setattr(joint, name, LEFT_OUT[name])
+            if hasattr(one, name):
+                setattr(one, name, LEFT_OUT[name])
 
 
 def _inside(joint: JointEntry, groups: dict[str, Group]) -> bool:
@@ -280,6 +293,49 @@ def _moved(group: Group, what: str) -> Iterable[Geometry]:
         for one in getattr(link, what):
             here = pose @ Pose(one.position, one.orientation)
             yield replace(one, position=here.position, orientation=here.orientation)
+
+
+def _add_tendon(
+    mechanism: Mechanism,
+    entry: TendonEntry,
+    groups: dict[str, Group],
+    bodies: dict[str, Any],
+    notes: Notes,
+) -> None:
+    """Tendon of ours, or a note where its joints are others here."""
+    joints = [mechanism.joints.get(name) for name in entry.joints]
+    if any(one is None or one.n_coordinates != 1 for one in joints):
+        notes.leave_out("tendons of joints that are others here", entry.name)
+        return
+    path = []
+    for run in entry.path:
+        points: list[tuple[Any, Float]] = []
+        for link, point in run:
+            if link is None:
+                points.append((WORLD, point))
+            else:
+                group = groups[link]
+                points.append((bodies[group.name], group.pose_of(link).point(point)))
+        if len({id(body) for body, _ in points}) > 1:
+            path.append(points)
+        else:
+            ways = np.diff([point for _, point in points], axis=0)
+            entry.offset += float(np.linalg.norm(ways, axis=1).sum())
+    if not (path or joints):
+        notes.leave_out("tendons of one body", entry.name)
+        return
+    numbers = ("stiffness", "damping", "rest", "limits", "friction", "armature")
+    options = {what: getattr(entry, what) for what in numbers}
+    mechanism.add_tendon(
+        entry.joints,
+        path=path,
+        name=entry.name,
+        offset=entry.offset,
+        actuated=entry.actuated,
+        control_limits=entry.control_limits if entry.actuated else None,
+        servo=entry.servo,
+        **options,
+    )
 
 
 def _joint(joint: JointEntry, groups: dict[str, Group], bodies: dict[str, Any]) -> Any:

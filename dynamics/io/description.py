@@ -13,7 +13,15 @@ from dynamics.parts.geometry import Geometry, Surface
 from dynamics.parts.servos import PositionServo, VelocityServo
 
 __all__ = [
-    "Description", "Floor", "JointEntry", "Link", "Mimic", "Pose", "RopeEntry", "SensorEntry",
+    "Description",
+    "Floor",
+    "JointEntry",
+    "Link",
+    "Mimic",
+    "Pose",
+    "RopeEntry",
+    "SensorEntry",
+    "TendonEntry",
 ]  # fmt: skip
 
 Float = NDArray[np.float64]
@@ -160,6 +168,41 @@ class Mimic:
     offset: float
 
 
+@dataclass(slots=True, eq=False)
+class TendonEntry:
+    """A tendon of the file; springs, limits and motors as of `JointEntry`.
+
+    Attributes
+    ----------
+    name : str
+    joints : dict of float
+        Factors by name of joint.
+    path : list of list of (str or None, ndarray of float, shape (3,))
+        Runs of points on links, or on the world, in their frames.
+    offset : float
+    limits, control_limits : list of (float, float) or None
+    damping, friction, armature, stiffness, rest : float
+    actuated : bool
+    servo : PositionServo, VelocityServo or None
+    kind : str
+    """
+
+    name: str
+    joints: dict[str, float] = field(default_factory=dict)
+    path: list[list[tuple[str | None, Float]]] = field(default_factory=list)
+    offset: float = 0.0
+    limits: list[tuple[float, float]] | None = None
+    control_limits: list[tuple[float, float]] | None = None
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    actuated: bool = False
+    servo: PositionServo | VelocityServo | None = None
+    kind: str = "tendon"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RopeEntry:
     """A least and a largest distance of two points.
@@ -248,6 +291,8 @@ class Description:
         By name.
     mimics : list of Mimic
     ropes : list of RopeEntry
+    tendons : dict of TendonEntry
+        By name.
     roots : list of str
         Links without a parent: see `base`.
     places : dict of Pose
@@ -281,6 +326,7 @@ class Description:
     joints: dict[str, JointEntry] = field(default_factory=dict)
     mimics: list[Mimic] = field(default_factory=list)
     ropes: list[RopeEntry] = field(default_factory=list)
+    tendons: dict[str, TendonEntry] = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
     places: dict[str, Pose] = field(default_factory=dict)
     gravity: Float | None = None

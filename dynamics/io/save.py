@@ -20,6 +20,7 @@ from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.joints import Joint
 from dynamics.parts.shapes import Box, Capsule, Compound, Round, Sphere
+from dynamics.parts.tendons import sliders_of
 
 __all__ = ["save_urdf"]
 
@@ -97,7 +98,7 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
         else:
             numbers: dict[str, Any] = {"multiplier": repr(one.ratio), "offset": repr(one.offset)}
             SubElement(follower, "mimic", joint=str(one.leader), **numbers)
-    for what in ("springs", "contacts"):
+    for what in ("springs", "contacts", "tendons"):
         for one in getattr(mechanism, what, ()):
             notes.leave_out(what, one)
     indent(robot)
@@ -107,9 +108,11 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
 
 
 def _without_planes(mechanism: Mechanism) -> Mechanism:
-    """The mechanism without what contacts of convex shapes have added to it."""
+    """The mechanism without what contacts of convex shapes, and tendons, have added to it."""
     planes = [one.plane for one in mechanism.contacts.values() if one.plane is not None]
     bodies, ties = {plane.body.name for plane in planes}, {plane.tie.name for plane in planes}
+    bodies |= {*sliders_of(mechanism)}
+    ties |= {*mechanism.tendons}
     found = mechanism.copy()
     for name in bodies:
         del found.bodies[name]

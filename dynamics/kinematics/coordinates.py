@@ -62,7 +62,7 @@ def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> N
         Whose are new; where there are rotors, momenta of others change with them. Planes between
         shapes go with the body they are tied to.
     """
-    moved = moved + _riders(model, state, twists, moved)
+    moved = moved + _riders(model, state, twists, moved) + pull_tight(model, state, twists)
     held = momenta(model.tables, state.pose, twists.reshape(1, -1)).reshape(-1, layout.TWIST)
     touched = (
         slice(None)
@@ -83,6 +83,39 @@ def _riders(model: Model, state: State, twists: Float, moved: list[int]) -> list
         if model.body_number(contact.plane.owner.name) in moved:
             planes.append(ride(model, state, twists, contact.plane))
     return planes
+
+
+def pull_tight(model: Model, state: State, twists: Float) -> list[int]:
+    """Put the slides of tendons where their lengths are.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Changed, but its momenta: see `set_twists`.
+    twists : ndarray of float, shape (n, 6)
+        Changed.
+
+    Returns
+    -------
+    list of int
+        Numbers of the slides' bodies.
+    """
+    tendons, tables = model.mechanism.tendons.values(), model.tables
+    if not tendons:
+        return []
+    found = model.workspace.measured(
+        0, int(tables.plan[layout.JOINTS]), state.data[None], twists.reshape(1, -1)
+    )[0]
+    moved = []
+    for one in tendons:
+        row = tables.row_start[tables.joint_index[one.equation]]
+        number = model.body_number(one.slider)
+        here = model.mechanism.joints[one.name].positions[0].axis
+        state.pose[number, :3] = (here @ state.pose[number, :3] + found[row, 0]) * here
+        twists[number, :3] = (here @ twists[number, :3] + found[row, 1]) * here
+        moved.append(number)
+    return moved
 
 
 def ride(model: Model, state: State, twists: Float, plane: Any) -> int:
@@ -219,6 +252,10 @@ def set_joint(
 ) -> None:
     """Put a joint at given coordinates, with all descendants of its child: `Model.set_joint`."""
     joint = joint_of(model, name)
+    if name in model.mechanism.tendons:
+        raise InconsistentStateError(
+            f"{name!r} is the length of a tendon, which its joints and bodies make: set those"
+        )
     q = per_coordinate(joint, position, "position")
     rates = per_coordinate(joint, velocity, "velocity")
     graph = model.mechanism.graph()

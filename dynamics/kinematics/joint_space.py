@@ -123,7 +123,7 @@ class JointSpace:
     ----------
     model : Model
     joints : iterable of hashable, optional
-        Names; by default all joints that have coordinates.
+        Names; by default all joints that have coordinates, without the lengths of tendons.
 
     Attributes
     ----------
@@ -143,7 +143,9 @@ class JointSpace:
     def __init__(self, model: Model, joints: Iterable[Hashable] | None = None) -> None:
         tables = model.tables
         self.model = model
-        self.names = tuple(tables.measure_group if joints is None else joints)
+        lengths = model.mechanism.tendons  # which the other coordinates make
+        every = (name for name in tables.measure_group if name not in lengths)
+        self.names = tuple(every if joints is None else joints)
         for name in self.names:
             if name not in tables.measure_group:
                 raise UnknownNameError(

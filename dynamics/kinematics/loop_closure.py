@@ -36,6 +36,7 @@ ITERATIONS = 300
 #: the coordinates between links without mass (tests/dynamics/test_massless.py).
 LIGHTEST = 1e-5
 JUMPS, JOLT = 5, 0.3  # how often bodies are turned at random where nothing else helps, and by what
+SLIDING = 1e6  #: how much rather the slide of a tendon moves than what makes its length
 #: Least damping, against redundant rows, over the diagonal of G M^-1 G^T; what a step that does not
 #: lower the error goes on with, and where it is given up.
 DAMPED, CAREFUL, HOPELESS = 1e-9, 1e-3, 1e3
@@ -62,6 +63,7 @@ def initial_state(model: Model) -> State:
         if body.name not in known:
             known[body.name] = coordinates.STILL
             coordinates.hang(model, state, twists, known, near, [body.name])
+    coordinates.pull_tight(model, state, twists)
     if not is_closed(model, state, CLOSED):
         state = assemble(model, state, {}, {})
     return placed(model, state)
@@ -89,7 +91,7 @@ def keyframe(model: Model, name: str) -> State:
             v, omega = np.split(given.twists[owner], 2)
             twists[number, :3] = v + np.cross(omega, place[:3] - pose[:3])
             twists[number, 3:] = rotation.rotate(rotation.conjugate(place[3:]), omega)
-    if given.twists:
+    if given.twists or mechanism.tendons:
         coordinates.set_twists(model, state, twists, list(range(model.n_bodies)))
     if given.twists or not is_closed(model, state, CLOSED):
         state = assemble(model, state, {}, {})
@@ -148,6 +150,10 @@ def assemble(
     twists = coordinates.twists_of(model, state)
     weights = inverse_masses(model)
     lengths = np.ones((len(model.bodies), 6))
+    for one in model.mechanism.tendons.values():  # slides follow
+        place = model.body_number(one.slider)
+        lengths[place, :3] = SLIDING
+        weights[6 * place : 6 * place + 3] *= SLIDING
     lengths[:, 3:] = np.array([[3.0 * b.mass / np.trace(b.inertia)] for b in model.bodies])
     n = model.n_bodies
     g, G = equations(model, after, targets)

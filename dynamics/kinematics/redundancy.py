@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout
+from dynamics.parts.tendons import halves
 from dynamics.state import State
 
 if TYPE_CHECKING:
@@ -100,8 +101,11 @@ def redundancy_of(model: Model, state: State) -> Redundancy:
 
 
 def _bodies(model: Model, name: Hashable) -> list[Any]:
-    """Bodies of a joint, or of both joints of a coupling."""
+    """Bodies of a joint, or of all joints of a coupling or tendon."""
     mechanism = model.mechanism
+    for tendon in mechanism.tendons.values():
+        if tendon.equation == name:
+            return [end for part in halves(tendon, mechanism) for end in part.ends]
     one = mechanism.couplings.get(name)
     joints = (name,) if one is None else (one.leader, one.follower)
     return [body for j in joints for body in mechanism.joints[j].bodies]

@@ -15,7 +15,7 @@ from dynamics.errors import UnknownNameError
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.joints import Joint, Row
 
-__all__ = ["Coupling", "Half", "coupling", "halves"]
+__all__ = ["Coupling", "Half", "coupling", "halves", "row_of", "turns"]
 
 #: Teeth of the leader's wheel up to which ratios count as one wheel's turns over the other's.
 MOST_TURNS = 1000
@@ -50,15 +50,21 @@ class Half:
     Attributes
     ----------
     joint : Joint
+        Or what has its ends.
     row : Row
         Its coordinate, with its factor.
     period : float
         Whole multiples of it in the equation mean nothing; 0 where there is none.
     """
 
-    joint: Joint
+    joint: Any
     row: Row
     period: float
+
+    @property
+    def ends(self) -> tuple[Any, Any]:
+        """Parent and child."""
+        return self.joint.parent, self.joint.child
 
 
 def coupling(
@@ -122,34 +128,35 @@ def halves(one: Coupling, joints: Mapping[Hashable, Joint]) -> tuple[Half, Half]
     leader, follower = joints[one.leader], joints[one.follower]
     period = _period(leader, follower, one.ratio)
     return (
-        Half(leader, _row(leader, -one.ratio, 0.0), 0.0),
-        Half(follower, _row(follower, 1.0, one.offset), period),
+        Half(leader, row_of(leader, -one.ratio, 0.0), 0.0),
+        Half(follower, row_of(follower, 1.0, one.offset), period),
     )
 
 
-def _row(joint: Joint, factor: float, rest: float) -> Row:
+def row_of(joint: Joint, factor: float, rest: float) -> Row:
     """A joint's coordinate times a factor."""
     row = joint.positions[0]
-    if not _turns(joint):  # linear in its axis
+    if not turns(joint):  # linear in its axis
         return Row(row.kind, factor * row.axis, factor * row.axis, rest=rest)
     # a screw that does not look at the displacement
     return Row(kinds.SCREW, np.zeros(3), row.axis, -factor, rest)
 
 
-def _turns(joint: Joint) -> bool:
+def turns(joint: Joint) -> bool:
+    """True if the coordinate of a joint is an angle."""
     return joint.positions[0].kind == kinds.ANGLE
 
 
 def _period(leader: Joint, follower: Joint, ratio: float) -> float:
     """Jump of the equation, or of a part of it, as angles pass two turns: theory/joints."""
-    if not _turns(follower):
-        return kinds.FULL_TURNS * abs(ratio) if _turns(leader) else 0.0
-    if not _turns(leader):
+    if not turns(follower):
+        return kinds.FULL_TURNS * abs(ratio) if turns(leader) else 0.0
+    if not turns(leader):
         return kinds.FULL_TURNS
-    turns = Fraction(abs(ratio)).limit_denominator(MOST_TURNS)
-    exact = turns > 0 and abs(float(turns) - abs(ratio)) <= 1e-12 * abs(ratio)
+    teeth = Fraction(abs(ratio)).limit_denominator(MOST_TURNS)
+    exact = teeth > 0 and abs(float(teeth) - abs(ratio)) <= 1e-12 * abs(ratio)
     # jumps of 1 and of a / b full turns are whole multiples of 1 / b
-    return kinds.FULL_TURNS / turns.denominator if exact else 0.0
+    return kinds.FULL_TURNS / teeth.denominator if exact else 0.0
 
 
 def on_loops(couplings: Mapping[Hashable, Coupling]) -> set[Any]:

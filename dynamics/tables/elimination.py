@@ -51,7 +51,7 @@ def loops_of(
 def symbolic_of(
     bodies: Iterable[Hashable],
     joints: Sequence[Joint],
-    coupled: Mapping[Hashable, tuple[Half, Half]],
+    coupled: Mapping[Hashable, tuple[Half, ...]],
     forces: Iterable[Any],
     records: Iterable[Record],
     loops: bool,
@@ -70,7 +70,7 @@ def symbolic_of(
     joints : sequence of Joint
         Those with constraints.
     coupled : mapping
-        Halves of couplings by name.
+        Halves of couplings, and terms of tendons, by name.
     forces : iterable
         Groups of rows that carry forces.
     records : iterable of Record
@@ -113,7 +113,7 @@ def symbolic_of(
 
 
 def with_couplings(
-    order: list[Hashable], coupled: Mapping[Hashable, tuple[Half, Half]], loops: bool
+    order: list[Hashable], coupled: Mapping[Hashable, tuple[Half, ...]], loops: bool
 ) -> list[Hashable]:
     """An order with couplings after their joints and bodies or, where there are loops, last.
 
@@ -122,7 +122,7 @@ def with_couplings(
     order : list of hashable
         Of bodies and joints.
     coupled : mapping
-        Halves of couplings by name.
+        Halves of couplings, and terms of tendons, by name.
     loops : bool
 
     Returns
@@ -222,8 +222,8 @@ def overburdened(order: Sequence[Hashable], joints: Iterable[Joint]) -> bool:
     return max(load.values(), default=0) > 1
 
 
-def _bodies_of(pair: tuple[Half, Half]) -> list[Any]:
-    """Bodies of both joints of a coupling."""
+def _bodies_of(pair: tuple[Half, ...]) -> list[Any]:
+    """Bodies of all joints of a coupling or tendon."""
     return [body for half in pair for body in (half.joint.parent, half.joint.child)]
 
 

@@ -18,6 +18,8 @@ from dynamics.parts.couplings import Half, halves, on_loops
 from dynamics.parts.forces import Spring
 from dynamics.parts.joints import Joint, Row
 from dynamics.parts.servos import PositionServo, VelocityServo
+from dynamics.parts.tendons import halves as parts_of_tendon
+from dynamics.parts.tendons import looseness, sliders_of, terms
 from dynamics.parts.user_functions import groups_of
 from dynamics.tables import callbacks
 from dynamics.tables import contacts as contact_tables
@@ -44,6 +46,9 @@ Float = NDArray[np.float64]
 
 #: Added to the diagonal of constraints on loops, over their inverse mass: theory/loops (1).
 LOOP_REGULARIZATION = 1e-8
+#: Weight of the velocity of a tendon's slide in what ends Newton's method: it is a difference of
+#: lengths over the interval, whose rounding may exceed the tolerance.
+ROUNDED = 1e-2
 TURNING = {
     kinds.ROTATION, kinds.ANGLE, kinds.SCREW, kinds.LOGARITHM, kinds.SPIN,
 }  # fmt: skip
@@ -76,6 +81,7 @@ class Group:
         self.callback = 0
         self.ring = [self]  # groups of the same user's function
         self.period, self.armature = np.zeros(n), np.zeros(n)
+        self.driven = 0.0  # inertia behind the slide of a tendon
         self.partner: int | None = None  # group whose equation these rows add to
         self.mix: Recombination | None = None  # of its rows
         self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
@@ -142,8 +148,11 @@ def tables_of(
     if order > 2:
         joints, springs = _with_springs(joints)
         forces += springs
+    tendons = mechanism.tendons.values()
+    driven = {one.name: 1.0 / sum(map(looseness, terms(one, mechanism))) for one in tendons}
     for group in forces:
         group.theta[:] = 0.5  # dampers by the trapezoidal rule
+        group.driven = driven.get(getattr(group.source, "name", None), 0.0)
     longest = stiff_rows(forces, timestep, order)
     stiff = tuple(longest)
     if stiff and order > 2:
@@ -158,7 +167,10 @@ def tables_of(
     in_loop = {name for cycle in cycles for name in cycle}
     body_index = {name: i for i, name in enumerate(mechanism.bodies)}
     groups = [_constraint(joint, joint.name in in_loop) for joint in joints]
-    coupled = {name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()}
+    coupled: dict[Hashable, tuple[Half, ...]] = {
+        name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()
+    }
+    coupled |= {one.equation: parts_of_tendon(one, mechanism) for one in tendons}
     firsts, later = _coupled(mechanism, coupled, bool(cycles), len(groups))
     calls, pieces = _users(joints, groups, body_index)
     groups += firsts + later + pieces
@@ -287,28 +299,27 @@ def _with_springs(joints: list[Joint]) -> tuple[list[Joint], list[Group]]:
 
 
 def _coupled(
-    mechanism: Mechanism, coupled: dict[Hashable, tuple[Half, Half]], loops: bool, first: int
+    mechanism: Mechanism, coupled: dict[Hashable, tuple[Half, ...]], loops: bool, first: int
 ) -> tuple[list[Group], list[Group]]:
-    """Groups of couplings: all first halves, and all second halves; theory/joints."""
+    """Groups of couplings and tendons: all first parts, and all later ones; theory/joints.
+
+    The slide of a tendon gives its constraint a pivot, so that it needs no regularization.
+    """
     rings = on_loops(mechanism.couplings)
-    groups: tuple[list[Group], list[Group]] = ([], [])
-    for k, (name, pair) in enumerate(coupled.items()):
-        for half, side in zip(pair, groups):
-            group = Group(half.joint, [half.row], half.joint.offset)
-            group.rest[0], group.period[0] = half.row.rest, half.period
-            side.append(group)
-        groups[1][-1].partner = first + k
-        if loops or name in rings:
-            groups[0][-1].regularization[0] = LOOP_REGULARIZATION * sum(map(_looseness, pair))
-    return groups
-
-
-def _looseness(half: Half) -> float:
-    """Rough inverse inertia that a half of a coupling meets."""
-    bodies = [body for body in (half.joint.parent, half.joint.child) if body is not WORLD]
-    if half.row.kind in TURNING:
-        return half.row.pitch**2 * sum(3.0 / float(np.trace(body.inertia)) for body in bodies)
-    return float(half.row.axis @ half.row.axis * sum(1.0 / body.mass for body in bodies))
+    firsts: list[Group] = []
+    later: list[Group] = []
+    for k, (name, parts) in enumerate(coupled.items()):
+        for part in parts:
+            group = Group(part.joint, [part.row], part.joint.offset)
+            group.rest[0], group.period[0] = part.row.rest, part.period
+            if part is parts[0]:
+                firsts.append(group)
+            else:
+                group.partner = first + k
+                later.append(group)
+        if name in rings or (loops and name in mechanism.couplings):
+            firsts[-1].regularization[0] = LOOP_REGULARIZATION * sum(map(looseness, parts))
+    return firsts, later
 
 
 def _forces(
@@ -561,7 +572,7 @@ def write_bodies(
     mechanism: Mechanism, thetas: Float, units: dict[Hashable, Unit], records: NDArray[Any]
 ) -> None:
     """Constants of all bodies."""
-    planes = planes_of(mechanism)
+    planes, sliders = planes_of(mechanism), sliders_of(mechanism)
     for body, theta, record in zip(mechanism.bodies.values(), thetas, records):
         spatial = body.spatial_inertia
         record["mass"] = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
@@ -576,7 +587,7 @@ def write_bodies(
         plane = planes[body.name].plane if body.name in planes else None
         mass = max((body if plane is None else plane.owner).mass, LIGHTEST * unit.mass)
         record["lightness"] = arms / (inertias * unit.speed)
-        record["pace"] = arms / unit.speed
+        record["pace"] = (ROUNDED if body.name in sliders else 1.0) * arms / unit.speed
         record["impulse"] = 1.0 / (mass * unit.speed * arms)
         record["extent"] = 1.0 / unit.length
 

@@ -146,7 +146,8 @@ def mobility(group: Any) -> Float:
     rigid = np.diag(W) <= 0.0
     W[rigid] = W[:, rigid] = 0.0
     loose = np.diag(W).copy()
-    loaded = loose / (1.0 + group.armature * loose)  # with the rotor on the row
+    # with the rotor on the row, and what a tendon moves
+    loaded = loose / (1.0 + (group.armature + group.driven) * loose)
     part = np.sqrt(np.divide(loaded, loose, out=np.ones_like(loose), where=loose > 0.0))
     return np.asarray(part[:, None] * W * part)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.bodies import WORLD, Body
+from dynamics.parts.tendons import sliders_of, terms
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
@@ -70,10 +71,12 @@ def units_of(mechanism: Mechanism) -> dict[Hashable, Unit]:
     Returns
     -------
     dict
-        By name of body. The body of a separating plane has those of the lighter body's part.
+        By name of body. The body of a separating plane has those of the lighter body's part, and
+        so has the slide of a tendon.
     """
-    planes = planes_of(mechanism)
-    bodies = {name: one for name, one in mechanism.bodies.items() if name not in planes}
+    planes, sliders = planes_of(mechanism), sliders_of(mechanism)
+    helpers = {*planes, *sliders}
+    bodies = {name: one for name, one in mechanism.bodies.items() if name not in helpers}
     moments = np.linalg.eigvalsh(np.array([body.inertia for body in bodies.values()]))[:, -1]
     reach = {
         name: math.sqrt(moment / body.mass)
@@ -92,6 +95,9 @@ def units_of(mechanism: Mechanism) -> dict[Hashable, Unit]:
         speed = math.sqrt((pull or STANDARD_GRAVITY) * length)
         mass = max(float(bodies[name].mass) for name in part)
         units |= dict.fromkeys(part, Unit(length, speed, mass, mass * speed**2))
+    for name, tendon in sliders.items():
+        ends = [end for part in terms(tendon, mechanism) for end in part.ends]
+        units[name] = lighter(units, *ends)
     for name, contact in planes.items():
         units[name] = lighter(units, contact.parent, contact.child)
     return units

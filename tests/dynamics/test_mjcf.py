@@ -263,18 +263,20 @@ def test_a_joint_with_the_name_of_a_body_that_is_fixed_is_refused(tmp_path, mujo
         load(tmp_path, world(text))
 
 
-def test_wind_mocap_bodies_and_motors_of_spatial_tendons_are_named(tmp_path, mujoco):
+def test_wind_mocap_bodies_and_motors_of_tendons_around_geoms_are_named(tmp_path, mujoco):
     text = """<mujoco><option wind="1 0 0"/><worldbody>
       <body name="hand" mocap="true"><geom size="0.1"/></body>
       <body name="b"><joint name="j"/><geom size="0.1"/><site name="s"/></body>
-      <site name="t" pos="0 0 1"/></worldbody>
-      <tendon><spatial name="rope"><site site="s"/><site site="t"/></spatial></tendon>
+      <site name="t" pos="0 0 1"/><geom name="round" size="0.1" pos="0 0 0.5"/></worldbody>
+      <tendon><spatial name="rope"><site site="s"/><geom geom="round"/><site site="t"/></spatial>
+      </tendon>
       <actuator><motor name="pull" tendon="rope"/></actuator></mujoco>"""
     with pytest.warns(UnsupportedElementWarning) as caught:
         mech = load(tmp_path, text, quiet=False)
 
     assert {
-        "option": ["wind"], "motion of mocap bodies": ["hand"], "tendons": ["rope"],
+        "option": ["wind"], "motion of mocap bodies": ["hand"],
+        "tendons that wrap around geoms": ["rope"],
         "actuators on tendons that are no joint here": ["pull"],
     }.items() <= caught[0].message.elements.items()  # fmt: skip
     assert not mech.joints["j"].actuated

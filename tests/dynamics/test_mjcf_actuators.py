@@ -137,23 +137,39 @@ def test_a_motor_on_a_fixed_tendon_moves_its_joints_as_in_mujoco(tmp_path, mujoc
     np.testing.assert_allclose(found, data.qpos, atol=1e-4)  # h^2 of ours, 2.5e-7, times 100
 
 
-@pytest.mark.parametrize(
-    ("tendon", "motor", "kind"),
-    [
-        ('stiffness="3"', "", "tendons"),
-        ('range="-1 1" limited="true"', "", "tendons"),
-        (
-            "",
-            '<position tendon="t" kp="3"/>',
-            "servos on tendons, or of joints that a tendon moves",
-        ),
-        ("", '<general tendon="t" dyntype="filter" dynprm="1"/>', "dynamics of actuators"),
-    ],
-)
-def test_what_tendons_do_not_do_here_is_named(tmp_path, mujoco, tendon, motor, kind):
-    text = TENDON.format(tendon).replace("</actuator>", f"{motor}</actuator>")
+def test_filters_of_actuators_on_tendons_are_named(tmp_path, mujoco):
+    motor = '<general tendon="t" dyntype="filter" dynprm="1"/>'
+    text = TENDON.format("").replace("</actuator>", f"{motor}</actuator>")
     left_out = load(tmp_path, world(arm_of_two(), text)).report.left_out
-    assert any(what.startswith(kind) for what in left_out)
+    assert any(what.startswith("dynamics of actuators") for what in left_out)
+
+
+def test_joints_with_several_actuators_move_as_in_mujoco(tmp_path, mujoco):
+    # a servo of position, one of speed and a motor on one hinge, and a motor on a tendon of it
+    actuators = (
+        '<actuator><position name="a" joint="p" kp="30"/><velocity name="b" joint="p" kv="2"/>'
+        '<motor name="c" joint="p" gear="2"/><motor name="d" tendon="t"/>'
+        '<velocity name="f" tendon="t" kv="0.5"/><position name="g" tendon="t" kp="2"/>'
+        '<position name="e" joint="q" kp="5" kv="1" forcerange="-3 3"/></actuator>'
+    )
+    tendon = TENDON.format("").partition("<actuator>")[0]
+    xml = world(arm_of_two(), tendon + actuators)
+    mech = load(tmp_path, xml)
+    model = mech.finalize(5e-4)
+    commands = {"a": 0.4, "b": 0.2, "c": 0.5, "d": -0.3, "f": 0.4, "g": 0.1, "e": 0.7}
+    motion = dy.simulate(model, model.initial_state(), 0.25, controls=model.controls(commands))
+    theirs = mujoco.MjModel.from_xml_string(xml)
+    theirs.opt.timestep, theirs.opt.integrator = 1e-4, mujoco.mjtIntegrator.mjINT_RK4
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    data = mujoco.MjData(theirs)
+    data.ctrl[:] = list(commands.values())
+    mujoco.mj_step(theirs, data, 2500)
+
+    assert not mech.report.left_out
+    assert list(mech.actuators) == list(commands)
+    found = [motion.joint(name)[-1] for name in "pq"]
+    # servos are implicit: of first order in steps of 5e-4
+    np.testing.assert_allclose(found, data.qpos, atol=1e-3)
 
 
 def test_an_actuator_without_a_name_has_that_of_the_joint_that_it_alone_drives(tmp_path, mujoco):
@@ -204,7 +220,6 @@ def test_actuators_move_a_joint_as_in_mujoco(tmp_path, mujoco, actuator, expecte
             '<position name="m" joint="j" kp="2" forcerange="-1 2" forcelimited="true"/>',
             "ranges of",
         ),
-        ('<motor name="n" joint="j"/><position name="m" joint="j"/>', "have a servo and another"),
     ],
 )
 def test_what_actuators_do_not_do_here_is_named(tmp_path, mujoco, actuator, kind):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.io.description import JointEntry
+from dynamics.io.description import JointEntry, TendonEntry
+from dynamics.io.mjcf.tendons import joints_of
 from dynamics.parts.actuators import Actuator
 from dynamics.parts.servos import PositionServo, VelocityServo
 
@@ -18,7 +19,7 @@ __all__ = ["actuator_names", "driven_joints", "read_actuator"]
 
 Float = NDArray[np.float64]
 #: Joints that actuators drive, and their numbers of coordinates.
-DRIVEN = {"revolute": 1, "prismatic": 1, "spherical": 3}
+DRIVEN = {"revolute": 1, "prismatic": 1, "spherical": 3, "tendon": 1}
 
 
 def actuator_names(reader: Reader) -> list[str]:
@@ -54,7 +55,7 @@ def driven_joints(reader: Reader) -> set[str]:
     """
     m = reader.model
     driven = {one for k in range(m.nu) if (one := _joint_of(reader, k)) is not None}
-    driven |= {reader.joint_name[j] for k in range(m.nu) for j in _pulled_by(reader, k)}
+    driven |= {reader.joint_name[j] for k in range(m.ntendon) for j in joints_of(reader, k)}
     for k in range(m.neq):
         if reader.mj.mjtEq(m.eq_type[k]) == reader.mj.mjtEq.mjEQ_JOINT and m.eq_active0[k]:
             both = (int(m.eq_obj1id[k]), int(m.eq_obj2id[k]))
@@ -76,12 +77,16 @@ def read_actuator(reader: Reader, k: int) -> None:
         Number of the actuator in MuJoCo's model.
     """
     m, name = reader.model, reader.actuator_name[k]
-    pulled = _pulled_by(reader, k)
-    if pulled:
-        _pull(reader, k, pulled)
-        return
-    driven = _joint_of(reader, k)
-    joint = None if driven is None else reader.found.joints.get(driven)
+    tendon = _tendon_of(reader, k)
+    joint: JointEntry | TendonEntry | None = None
+    if tendon is not None:
+        joint = reader.found.tendons.get(reader.tendon_name[tendon])
+        pulled = joints_of(reader, tendon)
+        if joint is None and pulled:
+            _pull(reader, k, pulled)
+            return
+    elif (driven := _joint_of(reader, k)) is not None:
+        joint = reader.found.joints.get(driven)
     if joint is None or joint.kind not in DRIVEN:
         what = reader.mj.mjtTrn(m.actuator_trntype[k]).name[6:].lower()
         reader.notes.leave_out(f"actuators on {what}s that are no joint here", name)
@@ -92,8 +97,10 @@ def read_actuator(reader: Reader, k: int) -> None:
     gears = np.array(m.actuator_gear[k, : DRIVEN[joint.kind]], np.float64)
     gear = float(gears[0])
     if joint.servo is not None or (joint.actuated and (bias[1] < 0.0 or bias[2] < 0.0)):
-        reader.notes.leave_out("actuators of joints that have a servo and another", name)
-        return
+        if gears.size > 1:
+            reader.notes.leave_out("actuators of ball joints that have a servo and another", name)
+            return
+        joint = _drive_of_its_own(reader, k, joint)
     if bias[1] > 0.0 or bias[2] > 0.0 or (bias[1:].any() and (gear == 0.0 or gears.size > 1)):
         reader.notes.leave_out("bias of actuators that is no servo here", name)
         bias[:] = 0.0
@@ -105,13 +112,27 @@ def read_actuator(reader: Reader, k: int) -> None:
         scale = np.array([gain / strength])
         target, most = float(bias[0]) / strength, _most_force(reader, k, joint, name)
         if bias[1]:
-            start = float(m.qpos0[m.jnt_qposadr[m.actuator_trnid[k, 0]]])
+            start = 0.0
+            if joint.kind != "tendon":
+                start = float(m.qpos0[m.jnt_qposadr[m.actuator_trnid[k, 0]]])
             joint.servo = PositionServo(
                 strength, -float(bias[2]), target - gear * start, most, gear
             )
         else:
             joint.servo = VelocityServo(strength, target, most, gear)
     reader.found.actuators.append(Actuator(name, joint.name, scale, ends[0], ends[1]))
+
+
+def _drive_of_its_own(reader: Reader, k: int, one: JointEntry | TendonEntry) -> TendonEntry:
+    """Another tendon of the same length, for one more actuator than a joint or tendon takes."""
+    m, name = reader.model, f"{reader.actuator_name[k]} drive"
+    if isinstance(one, TendonEntry):
+        made = TendonEntry(name, one.joints, one.path, one.offset)
+    else:
+        start = float(m.qpos0[m.jnt_qposadr[m.actuator_trnid[k, 0]]])
+        made = TendonEntry(name, {one.name: 1.0}, offset=start)
+    reader.found.tendons[name] = made
+    return made
 
 
 def _is_plain(reader: Reader, k: int) -> bool:
@@ -136,20 +157,11 @@ def _law(reader: Reader, k: int) -> tuple[float, Float, list[float]]:
     return float(m.actuator_gainprm[k, 0]), bias, ends
 
 
-def _pulled_by(reader: Reader, k: int) -> dict[int, float]:
-    """Joints of the fixed tendon that an actuator pulls, with their coefficients."""
-    m = reader.model
-    if reader.mj.mjtTrn(m.actuator_trntype[k]) != reader.mj.mjtTrn.mjTRN_TENDON:
-        return {}
-    tendon = int(m.actuator_trnid[k, 0])
-    at = range(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon] + m.tendon_num[tendon]))
-    if any(m.wrap_type[i] != reader.mj.mjtWrap.mjWRAP_JOINT for i in at):
-        return {}  # a spatial one
-    found: dict[int, float] = {}
-    for i in at:
-        j = int(m.wrap_objid[i])
-        found[j] = found.get(j, 0.0) + float(m.wrap_prm[i])
-    return found
+def _tendon_of(reader: Reader, k: int) -> int | None:
+    """Number of the tendon that an actuator pulls."""
+    m, kinds = reader.model, reader.mj.mjtTrn
+    of_tendon = kinds(m.actuator_trntype[k]) == kinds.mjTRN_TENDON
+    return int(m.actuator_trnid[k, 0]) if of_tendon else None
 
 
 def _pull(reader: Reader, k: int, pulled: dict[int, float]) -> None:
@@ -162,9 +174,6 @@ def _pull(reader: Reader, k: int, pulled: dict[int, float]) -> None:
     if not _is_plain(reader, k):
         return
     gain, bias, ends = _law(reader, k)
-    if bias[1:].any() or any(one is not None and one.servo is not None for one in joints.values()):
-        reader.notes.leave_out("servos on tendons, or of joints that a tendon moves", name)
-        return
     gear = float(reader.model.actuator_gear[k, 0])
     scales = {
         one.name: _motor(
@@ -181,7 +190,7 @@ def _pull(reader: Reader, k: int, pulled: dict[int, float]) -> None:
 def _motor(
     reader: Reader,
     k: int,
-    owner: tuple[JointEntry, int],
+    owner: tuple[JointEntry | TendonEntry, int],
     gears: Float,
     gain: float,
     bias: float,
@@ -189,7 +198,7 @@ def _motor(
 ) -> Float:
     """Let a joint take forces, within the ranges of its one motor; its force per command.
 
-    ``owner`` is the joint and its number in MuJoCo's model.
+    ``owner`` is the joint or tendon and its number in MuJoCo's model.
     """
     m, name, scale = reader.model, reader.actuator_name[k], gain * gears
     joint, j = owner
@@ -201,8 +210,9 @@ def _motor(
     if m.actuator_forcelimited[k]:
         force = np.sort(np.outer(gears, m.actuator_forcerange[k]), axis=1)
         most, limited = np.clip(most, force[:, :1], force[:, 1:]), True
-    if getattr(m, "jnt_actfrclimited", np.zeros(m.njnt))[j]:
-        most, limited = np.clip(most, *m.jnt_actfrcrange[j]), True
+    own = _own_range(reader, k, joint, j)
+    if own is not None:
+        most, limited = np.clip(most, *own), True
     if limited and alone:
         joint.control_limits = [(float(low), float(high)) for low, high in most]
     elif limited or joint.control_limits is not None:
@@ -211,14 +221,26 @@ def _motor(
     return scale
 
 
-def _most_force(reader: Reader, k: int, joint: JointEntry, name: str) -> float:
+def _own_range(reader: Reader, k: int, one: JointEntry | TendonEntry, j: int) -> Float | None:
+    """Range of all forces on a joint or tendon; None where it has none."""
+    m, what = reader.model, "jnt"
+    if isinstance(one, TendonEntry) and _tendon_of(reader, k) is not None:
+        what = "tendon"
+    limited = getattr(m, f"{what}_actfrclimited", None)
+    if limited is None or not limited[j]:
+        return None
+    return np.array(getattr(m, f"{what}_actfrcrange")[j], np.float64)
+
+
+def _most_force(reader: Reader, k: int, joint: JointEntry | TendonEntry, name: str) -> float:
     """Largest force of a servo, the same both ways."""
     m, ranges = reader.model, []
     if m.actuator_forcelimited[k]:
         ranges.append(m.actuator_forcerange[k])
     j, gear = int(m.actuator_trnid[k, 0]), abs(float(m.actuator_gear[k, 0]))
-    if getattr(m, "jnt_actfrclimited", np.zeros(m.njnt))[j]:
-        ranges.append(m.jnt_actfrcrange[j] / gear)
+    own = _own_range(reader, k, joint, j)
+    if own is not None:
+        ranges.append(own / gear)
     if any(-low != high for low, high in ranges):
         reader.notes.leave_out("ranges of servos' forces that differ both ways", name)
     return min((float(np.abs(one).max()) for one in ranges), default=np.inf)

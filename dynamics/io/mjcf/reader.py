@@ -18,6 +18,7 @@ from dynamics.io.mjcf.files import check_files
 from dynamics.io.mjcf.freedom import Freedom, is_one, loses, one_joint
 from dynamics.io.mjcf.keyframes import read_keyframe
 from dynamics.io.mjcf.sensors import read_sensor
+from dynamics.io.mjcf.tendons import read_tendon
 from dynamics.io.notes import Notes
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.height_fields import prisms
@@ -44,6 +45,10 @@ DISABLED = {
     "eq_active0": ("EQUALITY", "CONSTRAINT"),
     "jnt_stiffness": ("SPRING", "PASSIVE"),
     "dof_damping": ("DAMPER", "PASSIVE"),
+    "tendon_limited": ("LIMIT", "CONSTRAINT"),
+    "tendon_frictionloss": ("FRICTIONLOSS", "CONSTRAINT"),
+    "tendon_stiffness": ("SPRING", "PASSIVE"),
+    "tendon_damping": ("DAMPER", "PASSIVE"),
 }
 
 
@@ -95,8 +100,6 @@ def read_mjcf(
     for kind in UNSUPPORTED:
         for k, element in enumerate(getattr(spec, kind, ())):
             notes.leave_out(kind, getattr(element, "name", "") or k)
-    for k in range(model.ntendon):
-        reader.tendon(k)
     reader.read()
     off = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     reader.found.touches_nothing = bool(model.opt.disableflags & off)
@@ -130,6 +133,9 @@ class Reader:
         self.found = Description(gravity=np.array(model.opt.gravity))
         self.links: list[str | None] = [None]
         self.joint_name = [self.name("joint", k) for k in range(model.njnt)]
+        taken = {*self.joint_name, *(self.name("body", k) for k in range(model.nbody))}
+        tendons = [self.name("tendon", k) for k in range(model.ntendon)]
+        self.tendon_name = [f"{one} tendon" if one in taken else one for one in tendons]
         self.paired = {int(k) for one in (model.pair_geom1, model.pair_geom2) for k in one}
         self.actuator_name = actuator_names(self)
         self.driven = driven_joints(self)
@@ -150,6 +156,8 @@ class Reader:
         for k in range(m.nsite):
             link, pose = self.links[m.site_bodyid[k]], _pose(m.site_pos[k], m.site_quat[k])
             self.found.frames[self.name("site", k)] = (link, pose)
+        for k in range(m.ntendon):
+            read_tendon(self, k)
         for k in range(m.nu):
             read_actuator(self, k)
         for k in range(m.neq):
@@ -248,15 +256,6 @@ class Reader:
             float(m.dof_damping[dof]), float(m.jnt_stiffness[k]), rest,
             float(m.dof_frictionloss[dof]), float(m.dof_armature[dof]),
         )  # fmt: skip
-
-    def tendon(self, k: int) -> None:
-        """Note a tendon that does more than to pass on what an actuator pulls."""
-        m, first = self.model, int(self.model.tendon_adr[k])
-        acts = [m.tendon_limited, m.tendon_stiffness, m.tendon_damping, m.tendon_frictionloss]
-        acts.append(getattr(m, "tendon_armature", np.zeros(m.ntendon)))
-        fixed = m.wrap_type[first] == self.mj.mjtWrap.mjWRAP_JOINT
-        if not fixed or any(np.any(one[k]) for one in acts):
-            self.notes.leave_out("tendons", self.name("tendon", k))
 
     # Geoms
 
@@ -385,6 +384,10 @@ class Reader:
         elif kind == kinds.mjEQ_JOINT and second >= 0 and not data[2:5].any():
             leader, joint = self.joint_name[second], self.joint_name[first]
             self.found.mimics.append(Mimic(joint, leader, float(data[1]), float(data[0])))
+        elif kind == kinds.mjEQ_TENDON and second >= 0 and not data[2:5].any():
+            one, two = (self.tendon_name[i] for i in (first, second))
+            start = m.tendon_length0[first] - data[1] * m.tendon_length0[second]
+            self.found.mimics.append(Mimic(one, two, float(data[1]), float(data[0] + start)))
         elif kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
             weld = kind == kinds.mjEQ_WELD
             if m.eq_objtype[k] == self.mj.mjtObj.mjOBJ_SITE:

@@ -33,6 +33,7 @@ ON_FRAME = {
     "FRAMEANGVEL": "angular velocity",
 }
 ON_JOINT = {"JOINTPOS": "position", "JOINTVEL": "velocity"}
+ON_TENDON = {"TENDONPOS": "position", "TENDONVEL": "velocity"}
 #: Kinds of joints whose coordinates are those of the file's hinges and slides, in this order.
 IN_ORDER = ("revolute", "prismatic", "universal")
 
@@ -82,6 +83,11 @@ def _entry(reader: Reader, k: int, name: str, kind: str) -> SensorEntry | None:
         if found is None:
             return None
         return SensorEntry(name, "joint", ON_JOINT[kind], joint=found[0], coordinate=found[1])
+    if kind in ON_TENDON:
+        tendon = reader.tendon_name[at]
+        if tendon not in reader.found.tendons:
+            return None
+        return SensorEntry(name, "joint", ON_TENDON[kind], joint=tendon)
     if kind in ON_SITE and owner == objects.mjOBJ_SITE:
         what, quantity = ON_SITE[kind]
     elif kind in ON_FRAME and m.sensor_refid[k] < 0:
