@@ -28,6 +28,8 @@ class Actuator:
         Range that commands are clipped to.
     others : dict of ndarray of float
         Scales of further joints by name, where the motor pulls a tendon.
+    constant : ndarray of float, shape (number of the joint's coordinates,)
+        Control for a command of 0.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Actuator:
     least: float = -np.inf
     most: float = np.inf
     others: Mapping[Hashable, Float] = field(default_factory=dict)
+    constant: Float = field(default_factory=lambda: np.zeros(1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

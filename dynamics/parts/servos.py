@@ -35,8 +35,8 @@ class PositionServo:
         N m s/rad or N s/m.
     target : float or array_like, shape (k,), optional
         Coordinate of the motor, rad or m.
-    force_limit : float or array_like, shape (k,), optional
-        Largest force of the motor, N m or N.
+    force_limit : float or array_like, shape (k,) or (k, 2), optional
+        Largest force of the motor, N m or N; of shape (k, 2) the least and the largest one.
     gear : float, optional
         Coordinate of the motor over that of the joint; not 0.
 
@@ -61,7 +61,7 @@ class PositionServo:
         _check(self, {"stiffness": self.stiffness, "damping": self.damping})
 
     def rows(self, count: int, label: str) -> tuple[Float, ...]:
-        """Stiffness, damping, gain, target and largest force along the joint's coordinates.
+        """Stiffness, damping, gain, target and range of forces along the joint's coordinates.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class PositionServo:
 
         Returns
         -------
-        tuple of five ndarray of float, shape (count,)
+        tuple of five ndarray of float, shape (count,), the last one (count, 2)
         """
         k, c, target, most = _wide(self, ("stiffness", "damping", "target"), count, label)
         return self.gear**2 * k, self.gear**2 * c, self.gear * k, target, most
@@ -91,8 +91,8 @@ class VelocityServo:
         N m s/rad or N s/m of the motor's coordinate; one number, or one a free axis of the joint.
     target : float or array_like, shape (k,), optional
         Rate of the motor, rad/s or m/s.
-    force_limit : float or array_like, shape (k,), optional
-        Largest force of the motor, N m or N.
+    force_limit : float or array_like, shape (k,) or (k, 2), optional
+        Largest force of the motor, N m or N; of shape (k, 2) the least and the largest one.
     gear : float, optional
         Coordinate of the motor over that of the joint; not 0.
 
@@ -120,7 +120,7 @@ class VelocityServo:
 
         Returns
         -------
-        tuple of five ndarray of float, shape (count,)
+        tuple of five ndarray of float, shape (count,), the last one (count, 2)
         """
         c, target, most = _wide(self, ("damping", "target"), count, label)
         return np.zeros(count), self.gear**2 * c, self.gear * c, target, most
@@ -138,7 +138,13 @@ def _check(servo: PositionServo | VelocityServo, gains: dict[str, ArrayLike]) ->
         raise ValueError(f"{' and '.join(gains)} of a {kind} are 0: it would do nothing")
     if not np.isfinite(np.asarray(servo.target, np.float64)).all():
         raise ValueError(f"target of a {kind} is {servo.target}, and must be finite")
-    if not (np.asarray(servo.force_limit, np.float64) > 0.0).all():
+    limits = np.asarray(servo.force_limit, np.float64)
+    if limits.ndim == 2 and limits.shape[1] == 2:
+        if not (limits[:, 0] < limits[:, 1]).all():
+            raise ValueError(
+                f"force_limit of a {kind} is {servo.force_limit}, and must be (least, largest)"
+            )
+    elif not (limits > 0.0).all():
         raise ValueError(f"force_limit of a {kind} is {servo.force_limit}, and must be positive")
     if not (math.isfinite(servo.gear) and servo.gear != 0.0):
         raise ValueError(f"gear of a {kind} is {servo.gear}, and must be finite and not 0")
@@ -149,7 +155,7 @@ def _wide(
 ) -> list[Float]:
     """Numbers of each coordinate, the largest force of the joint last."""
     out = []
-    for name in (*names, "force_limit"):
+    for name in names:
         numbers = np.asarray(getattr(servo, name), np.float64)
         if numbers.shape not in ((), (count,)):
             raise ValueError(
@@ -157,5 +163,13 @@ def _wide(
                 f"one per free axis: {count}"
             )
         out.append(np.broadcast_to(numbers, (count,)))
-    out[-1] = abs(servo.gear) * out[-1]
+    limits = np.asarray(servo.force_limit, np.float64)
+    if limits.shape not in ((), (count,), (count, 2)):
+        raise ValueError(
+            f"force_limit of the servo of {label} has shape {limits.shape}; it must be one number, "
+            f"or one or two per free axis: {count}"
+        )
+    if limits.ndim < 2:
+        limits = np.broadcast_to(limits, (count,))[:, None] * [-1.0, 1.0]
+    out.append(np.sort(servo.gear * limits, axis=1))
     return out

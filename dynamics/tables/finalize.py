@@ -385,7 +385,7 @@ def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> Gr
     group = Group(joint, joint.positions, joint.offset)
     numbers = servo.rows(joint.n_coordinates, f"joint {joint.name!r}")
     group.implicit_stiffness, group.implicit_damping, group.gain, group.target = numbers[:4]
-    group.control_limits = np.stack([-numbers[4], numbers[4]], axis=1)
+    group.control_limits = numbers[4]
     group.control, group.period[:] = first + np.arange(joint.n_coordinates), _turns(joint)
     return group
 

@@ -134,6 +134,8 @@ def controls_from_commands(model: Model, commands: Any) -> Float:
             if joint in model.tables.control_start:  # unless loaded with actuated=
                 first, count = model.tables.control_start[joint]
                 out[..., first : first + count] += command * scale
+                if joint == one.joint:
+                    out[..., first : first + count] += one.constant
     return out
 
 

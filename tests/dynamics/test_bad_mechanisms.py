@@ -154,6 +154,7 @@ def test_what_special_joints_are_given_is_checked():
         (lambda: dy.VelocityServo([0.0, 0.0]), "damping of a VelocityServo are 0"),
         (lambda: dy.VelocityServo(1.0, target=np.nan), "target of a VelocityServo is nan"),
         (lambda: dy.PositionServo(1.0, force_limit=0.0), "force_limit .* must be positive"),
+        (lambda: dy.PositionServo(1.0, force_limit=[[2.0, 1.0]]), "must be .least, largest"),
         (lambda: dy.PositionServo(1.0, gear=0.0), "gear of a PositionServo is 0.0"),
     ],
 )

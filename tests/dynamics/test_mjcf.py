@@ -289,11 +289,12 @@ def test_what_is_not_supported_is_named(tmp_path, mujoco):
         <geom size="0.1"/>
         <camera name="eye"/></body>
       <body name="c"><joint name="k" type="ball" armature="0.1" range="0 1" limited="true"/>
-        <geom size="0.1"/></body></worldbody>
+        <geom size="0.1"/></body>
+      <body name="d"><joint name="l"/><geom size="0.1"/></body></worldbody>
       <actuator><position name="servo" joint="j"/></actuator>
       <sensor><clock name="s"/></sensor>
       <equality><connect name="off" body1="b" anchor="0 0 0" active="false"/>
-        <joint name="poly" joint1="j" polycoef="0 1 2"/></equality></mujoco>"""
+        <joint name="poly" joint1="j" joint2="l" polycoef="0 1 2"/></equality></mujoco>"""
     with pytest.warns(UnsupportedElementWarning) as caught:
         load(tmp_path, text, quiet=False)
     named = caught[0].message.elements

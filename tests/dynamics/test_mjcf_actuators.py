@@ -213,13 +213,8 @@ def test_actuators_move_a_joint_as_in_mujoco(tmp_path, mujoco, actuator, expecte
     [
         ('<muscle name="m" joint="j"/>', "muscles"),
         ('<general name="m" joint="j" biastype="affine" biasprm="0 3 0"/>', "bias of actuators"),
-        ('<general name="m" joint="j" biastype="affine" biasprm="3 0 0"/>', "constant forces"),
         ('<general name="m" joint="j" dyntype="filter" dynprm="0.1"/>', "dynamics of actuators"),
         ('<general name="m" joint="j" gaintype="affine" gainprm="1 2 0"/>', "gain of actuators"),
-        (
-            '<position name="m" joint="j" kp="2" forcerange="-1 2" forcelimited="true"/>',
-            "ranges of",
-        ),
     ],
 )
 def test_what_actuators_do_not_do_here_is_named(tmp_path, mujoco, actuator, kind):
@@ -318,9 +313,64 @@ def test_a_joint_s_own_range_of_forces_limits_its_actuator(tmp_path, mujoco, kin
         found = load(tmp_path, text).joints["j"]
         np.testing.assert_allclose(found.control_limits, [[-3.0, 5.0]])
     else:
-        with pytest.warns(UnsupportedElementWarning) as caught:
-            found = load(tmp_path, text, quiet=False).joints["j"]
-        assert {"ranges of servos' forces that differ both ways": ["m"]} in [
-            one.message.elements for one in caught
-        ]
-        assert found.servo.force_limit == pytest.approx(2.5)
+        found = load(tmp_path, text).joints["j"]
+        np.testing.assert_allclose(found.servo.force_limit, [[-1.5, 2.5]])
+
+
+@pytest.mark.parametrize("gear", [2, -2])
+def test_forces_of_servos_that_differ_both_ways_are_those_of_mujoco(tmp_path, mujoco, gear):
+    text = world(
+        '<body name="b"><joint name="j" axis="0 1 0"/><geom size="0.1" pos="1 0 0"/></body>',
+        f'<actuator><position name="m" joint="j" kp="500" gear="{gear}" forcerange="-30 10"/>'
+        "</actuator>",
+    )
+    model = load(tmp_path, text).finalize(1e-3)
+    for command in (-1.0, 1.0):  # one is out of reach of its force
+        start = model.initial_state()
+        motion = dy.simulate(model, start, 0.5, controls=model.controls([command]))
+        theirs = mujoco.MjModel.from_xml_string(text)
+        theirs.opt.timestep, theirs.opt.integrator = 1e-4, mujoco.mjtIntegrator.mjINT_RK4
+        data = mujoco.MjData(theirs)
+        data.ctrl[:] = command
+        mujoco.mj_step(theirs, data, 5000)
+        assert motion.joint("j")[-1] == pytest.approx(data.qpos[0], rel=0.02)
+
+
+def test_constant_forces_of_actuators_are_added_to_commands(tmp_path, mujoco):
+    body = '<body name="b"><joint name="j" axis="0 1 0"/><geom size="0.1" pos="1 0 0"/></body>'
+    text = world(
+        body,
+        '<actuator><general name="m" joint="j" gear="2" biastype="affine" biasprm="3 0 0" '
+        'gainprm="4" ctrlrange="-1 2" forcerange="-20 9"/></actuator>',
+    )
+    mech = load(tmp_path, text)
+    model = mech.finalize(1e-3)
+    theirs = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(theirs)
+
+    assert not mech.report.left_out
+    for command in (0.0, 0.5, 2.0, -1.0):
+        data.ctrl[:] = command
+        mujoco.mj_forward(theirs, data)
+        force = np.clip(model.controls([command]), *mech.joints["j"].control_limits[0])
+        assert force == pytest.approx(data.qfrc_actuator)
+
+
+@pytest.mark.parametrize(("kind", "value"), [("hinge", 0.3), ("slide", -0.2)])
+def test_a_joint_that_an_equality_locks_is_fixed_there(tmp_path, mujoco, kind, value):
+    body = (
+        f'<body name="b" pos="0 0 1"><joint name="j" type="{kind}" axis="0 1 0" pos="0.1 0 0"/>'
+        '<geom size="0.1" pos="1 0 0"/></body>'
+    )
+    text = world(body, f'<equality><joint joint1="j" polycoef="{value} 0 0 0 0"/></equality>')
+    mech = load(tmp_path, text)
+    model = mech.finalize(1e-3)
+    theirs = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(theirs)
+    data.qpos[:] = value
+    mujoco.mj_forward(theirs, data)
+
+    assert mech.joints["j"].kind == "fixed" and not mech.report.left_out
+    x, R = pose_of_frame(mech, model.initial_state(), model, "b")
+    np.testing.assert_allclose(x, data.body("b").xpos, atol=1e-12)
+    np.testing.assert_allclose(R, data.body("b").xmat.reshape(3, 3), atol=1e-12)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,13 +104,15 @@ def read_actuator(reader: Reader, k: int) -> None:
     if bias[1] > 0.0 or bias[2] > 0.0 or (bias[1:].any() and (gear == 0.0 or gears.size > 1)):
         reader.notes.leave_out("bias of actuators that is no servo here", name)
         bias[:] = 0.0
+    constant = np.zeros(1)
     if not bias[1:].any():
         j = int(m.actuator_trnid[k, 0])
         scale = _motor(reader, k, (joint, j), gears, gain, float(bias[0]), ends)
+        constant = gears * float(bias[0])
     else:
         strength = -float(bias[1] or bias[2])
         scale = np.array([gain / strength])
-        target, most = float(bias[0]) / strength, _most_force(reader, k, joint, name)
+        target, most = float(bias[0]) / strength, _most_force(reader, k, joint)
         if bias[1]:
             start = 0.0
             if joint.kind != "tendon":
@@ -120,7 +122,8 @@ def read_actuator(reader: Reader, k: int) -> None:
             )
         else:
             joint.servo = VelocityServo(strength, target, most, gear)
-    reader.found.actuators.append(Actuator(name, joint.name, scale, ends[0], ends[1]))
+    made = Actuator(name, joint.name, scale, ends[0], ends[1], constant=constant)
+    reader.found.actuators.append(made)
 
 
 def _drive_of_its_own(reader: Reader, k: int, one: JointEntry | TendonEntry) -> TendonEntry:
@@ -174,11 +177,11 @@ def _pull(reader: Reader, k: int, pulled: dict[int, float]) -> None:
     if not _is_plain(reader, k):
         return
     gain, bias, ends = _law(reader, k)
+    if bias[0]:
+        reader.notes.leave_out("constant forces of actuators on tendons", name)
     gear = float(reader.model.actuator_gear[k, 0])
     scales = {
-        one.name: _motor(
-            reader, k, (one, j), np.array([pulled[j] * gear]), gain, float(bias[0]), ends
-        )
+        one.name: _motor(reader, k, (one, j), np.array([pulled[j] * gear]), gain, 0.0, ends)
         for j, one in joints.items()
         if one is not None
     }
@@ -202,10 +205,9 @@ def _motor(
     """
     m, name, scale = reader.model, reader.actuator_name[k], gain * gears
     joint, j = owner
-    if bias:
-        reader.notes.leave_out("constant forces of actuators", name)
     alone, joint.actuated = not joint.actuated, True
     most = np.sort(np.outer(scale, np.nan_to_num(ends, posinf=1e300, neginf=-1e300)), axis=1)
+    most += bias * gears[:, None]
     limited = bool(m.actuator_ctrllimited[k])
     if m.actuator_forcelimited[k]:
         force = np.sort(np.outer(gears, m.actuator_forcerange[k]), axis=1)
@@ -232,15 +234,14 @@ def _own_range(reader: Reader, k: int, one: JointEntry | TendonEntry, j: int) ->
     return np.array(getattr(m, f"{what}_actfrcrange")[j], np.float64)
 
 
-def _most_force(reader: Reader, k: int, joint: JointEntry | TendonEntry, name: str) -> float:
-    """Largest force of a servo, the same both ways."""
-    m, ranges = reader.model, []
+def _most_force(reader: Reader, k: int, joint: JointEntry | TendonEntry) -> Any:
+    """Largest force of a servo, or a pair of the least and the largest where they differ."""
+    m, low, high = reader.model, -np.inf, np.inf
     if m.actuator_forcelimited[k]:
-        ranges.append(m.actuator_forcerange[k])
-    j, gear = int(m.actuator_trnid[k, 0]), abs(float(m.actuator_gear[k, 0]))
+        low, high = (float(x) for x in m.actuator_forcerange[k])
+    j, gear = int(m.actuator_trnid[k, 0]), float(m.actuator_gear[k, 0])
     own = _own_range(reader, k, joint, j)
     if own is not None:
-        ranges.append(own / gear)
-    if any(-low != high for low, high in ranges):
-        reader.notes.leave_out("ranges of servos' forces that differ both ways", name)
-    return min((float(np.abs(one).max()) for one in ranges), default=np.inf)
+        one, other = np.sort(own / gear)
+        low, high = max(low, float(one)), min(high, float(other))
+    return high if low == -high else [[low, high]]

@@ -158,10 +158,10 @@ class Reader:
             self.found.frames[self.name("site", k)] = (link, pose)
         for k in range(m.ntendon):
             read_tendon(self, k)
-        for k in range(m.nu):
-            read_actuator(self, k)
         for k in range(m.neq):
             self.equality(k)
+        for k in range(m.nu):
+            read_actuator(self, k)
         for signature in m.exclude_signature[: m.nexclude].tolist():
             pair = [self.links[i] for i in (signature >> 16, signature & 0xFFFF)]
             self.found.excluded.append((pair[0] or "world", pair[1] or "world"))
@@ -384,6 +384,8 @@ class Reader:
         elif kind == kinds.mjEQ_JOINT and second >= 0 and not data[2:5].any():
             leader, joint = self.joint_name[second], self.joint_name[first]
             self.found.mimics.append(Mimic(joint, leader, float(data[1]), float(data[0])))
+        elif kind == kinds.mjEQ_JOINT and second < 0 and self.lock(first, float(data[0])):
+            pass
         elif kind == kinds.mjEQ_TENDON and second >= 0 and not data[2:5].any():
             one, two = (self.tendon_name[i] for i in (first, second))
             start = m.tendon_length0[first] - data[1] * m.tendon_length0[second]
@@ -404,6 +406,18 @@ class Reader:
             self.found.joints[name] = entry
         else:
             self.notes.leave_out(f"equalities of type {kind.name[5:].lower()}", name)
+
+    def lock(self, j: int, value: float) -> bool:
+        """Fix a joint of one coordinate where it has a value; False where it is none here."""
+        joint = self.found.joints.get(self.joint_name[j])
+        if joint is None or joint.kind not in ("revolute", "prismatic"):
+            return False
+        moved = Pose(value * joint.axis)
+        if joint.kind == "revolute":
+            moved = Pose(orientation=rotation.from_rotation_vector(value * joint.axis))
+        joint.kind, joint.at_parent = "fixed", joint.at_parent @ moved
+        self.notes.merge("joints that an equality locks are fixed", joint.name)
+        return True
 
 
 def _pose(position: Any, orientation: Any = (1.0, 0.0, 0.0, 0.0)) -> Pose:
