@@ -264,6 +264,7 @@ class Mechanism:
         path: Iterable[Any] | None = None,
         name: Hashable = None,
         offset: float = 0.0,
+        length: float | None = None,
         **options: Any,
     ) -> Joint:
         """Add a length that several joints, or points of bodies, make together.
@@ -284,6 +285,9 @@ class Mechanism:
             By default ``"tendon 0"`` and so on.
         offset : float, optional
             Added to the length, m, or rad where all joints are hinges.
+        length : float, optional
+            That never changes, as of a stiff cable; the joint then has no coordinate, and takes no
+            options.
         **options
             Of a `Prismatic` joint along the length: ``stiffness``, ``rest``, ``damping``,
             ``limits``, ``friction``, ``armature``, ``actuated``, ``servo`` and so on.
@@ -303,7 +307,7 @@ class Mechanism:
         name = f"tendon {len(self.tendons)}" if name is None else name
         self._check_open(f"add tendon {name!r}")
         self._check_name(name)
-        made, slide, joint = tendon(self, joints, path, name, offset, options)
+        made, slide, joint = tendon(self, joints, path, name, offset, length, options)
         for label in (made.slider, made.equation):
             self._check_name(label)
         self.tendons[name], self.bodies[made.slider], self.joints[name] = made, slide, joint

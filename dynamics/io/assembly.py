@@ -127,9 +127,9 @@ def assembled(
         if owner is not None:
             body, pose = bodies[groups[owner].name], groups[owner].pose_of(owner) @ place
         if mark in mechanism.frames:
-            notes.leave_out("frames with names of links", mark)
-        else:
-            mechanism.frames[mark] = Frame(mark, body, pose.position, pose.orientation)
+            mark = f"{mark} site"
+            notes.merge("sites with names of links are now called", mark)
+        mechanism.frames[mark] = Frame(mark, body, pose.position, pose.orientation)
     for joint in found.joints.values():
         if not _inside(joint, groups):
             mechanism.add_joint(_joint(joint, groups, bodies))
@@ -323,6 +323,11 @@ def _add_tendon(
             entry.offset += float(np.linalg.norm(ways, axis=1).sum())
     if not (path or joints):
         notes.leave_out("tendons of one body", entry.name)
+        return
+    if entry.length is not None:
+        mechanism.add_tendon(
+            entry.joints, path=path, name=entry.name, offset=entry.offset, length=entry.length
+        )
         return
     numbers = ("stiffness", "damping", "rest", "limits", "friction", "armature")
     options = {what: getattr(entry, what) for what in numbers}

@@ -180,6 +180,8 @@ class TendonEntry:
     path : list of list of (str or None, ndarray of float, shape (3,))
         Runs of points on links, or on the world, in their frames.
     offset : float
+    length : float or None
+        That never changes.
     limits, control_limits : list of (float, float) or None
     damping, friction, armature, stiffness, rest : float
     actuated : bool
@@ -191,6 +193,7 @@ class TendonEntry:
     joints: dict[str, float] = field(default_factory=dict)
     path: list[list[tuple[str | None, Float]]] = field(default_factory=list)
     offset: float = 0.0
+    length: float | None = None
     limits: list[tuple[float, float]] | None = None
     control_limits: list[tuple[float, float]] | None = None
     damping: float = 0.0

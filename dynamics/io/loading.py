@@ -166,8 +166,8 @@ def load(
     )
     if collide is False:
         mjcf = path.suffix.lower() in MJCF
-        for name in found.obstacles if mjcf else ():
-            notes.leave_out("contacts of geoms of the world", name)
+        for name, geometry in found.obstacles.items() if mjcf else ():
+            notes.leave_out("contacts of geoms of the world", geometry.name or name)
         for one, two in found.excluded if mjcf else ():
             notes.leave_out("excludes", f"{one}, {two}")
         add_ground(mechanism, found, notes, ground, friction)

@@ -101,7 +101,8 @@ def pull_tight(model: Model, state: State, twists: Float) -> list[int]:
     list of int
         Numbers of the slides' bodies.
     """
-    tendons, tables = model.mechanism.tendons.values(), model.tables
+    tables = model.tables
+    tendons = [one for one in model.mechanism.tendons.values() if not one.held]
     if not tendons:
         return []
     found = model.workspace.measured(

@@ -150,7 +150,7 @@ def assemble(
     twists = coordinates.twists_of(model, state)
     weights = inverse_masses(model)
     lengths = np.ones((len(model.bodies), 6))
-    for one in model.mechanism.tendons.values():  # slides follow
+    for one in model.mechanism.tendons.values():  # slides follow, if they are not held
         place = model.body_number(one.slider)
         lengths[place, :3] = SLIDING
         weights[6 * place : 6 * place + 3] *= SLIDING

@@ -24,7 +24,7 @@ from dynamics.errors import UnknownNameError
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.bodies import WORLD, Body, body
 from dynamics.parts.couplings import Half, row_of, turns
-from dynamics.parts.joint_types import Prismatic
+from dynamics.parts.joint_types import Fixed, Prismatic
 from dynamics.parts.joints import Joint, Row
 
 __all__ = ["Tendon", "looseness", "sliders_of", "tendon", "terms"]
@@ -58,6 +58,8 @@ class Tendon:
         Name of the constraint.
     offset : float
         Length where all its coordinates and distances are 0.
+    held : bool
+        Whether its length never changes: the slide's body is fixed.
     """
 
     name: Hashable
@@ -66,6 +68,7 @@ class Tendon:
     slider: Hashable
     equation: Hashable
     offset: float = 0.0
+    held: bool = False
 
 
 def tendon(
@@ -74,6 +77,7 @@ def tendon(
     path: Iterable[Any] | None,
     name: Hashable,
     offset: float,
+    length: float | None,
     options: Mapping[str, Any],
 ) -> tuple[Tendon, Body, Joint]:
     """Check a tendon; see `Mechanism.add_tendon`.
@@ -106,9 +110,13 @@ def tendon(
     runs = _runs(mechanism, path, label)
     if not factors and not runs:
         raise ValueError(f"{label} has neither joints nor a path of two points of two bodies")
-    if not math.isfinite(offset):
-        raise ValueError(f"offset of {label} is {offset}, and must be finite")
-    made = Tendon(name, factors, runs, f"{name} slider", f"{name} length", float(offset))
+    for what, value in (("offset", offset), ("length", 0.0 if length is None else length)):
+        if not math.isfinite(value):
+            raise ValueError(f"{what} of {label} is {value}, and must be finite")
+    held = length is not None
+    if held and options:
+        raise TypeError(f"{label} has a length= that never changes, and takes no {list(options)}")
+    made = Tendon(name, factors, runs, f"{name} slider", f"{name} length", float(offset), held)
     ends = terms(made, mechanism)
     given = dict(options)
     rotor = float(given.pop("armature", 0.0))  # the slide's own mass: it only moves along s
@@ -118,12 +126,14 @@ def tendon(
 
     def joint(mass: float) -> tuple[Body, Joint]:
         slide = body(None, name=made.slider, mass=mass, inertia=np.full(3, mass), gravity_scale=0.0)
+        if length is not None:
+            return slide, Fixed(WORLD, slide, parent_point=(0, 0, length), name=name)
         return slide, replace(Prismatic(WORLD, slide, AXIS, name=name, **given), kind="tendon")
 
-    held = joint(mass)[1]
-    stiffness, damping = float(held.stiffness[0]), float(held.damping[0])
-    if held.servo is not None:
-        k, c = (float(one[0]) for one in held.servo.rows(1, label)[:2])
+    first = joint(mass)[1]
+    stiffness, damping = float(first.stiffness.sum()), float(first.damping.sum())
+    if first.servo is not None:
+        k, c = (float(one[0]) for one in first.servo.rows(1, label)[:2])
         stiffness, damping = stiffness + k, damping + c
     return made, *joint(mass + DAMPED * damping + SPRUNG * stiffness)
 
@@ -200,7 +210,14 @@ def halves(one: Tendon, mechanism: Any) -> tuple[Half, ...]:
         if a == b
     )
     slide = mechanism.joints[one.name]
-    return Half(slide, row_of(slide, -1.0, -fixed), 0.0), *terms(one, mechanism)
+    axis = -np.array(AXIS)
+    length = Row(kinds.TRANSLATION, axis, axis, rest=-fixed)
+    # of a held one its place, where the world's frame is that of the slide
+    ends = SimpleNamespace(
+        name=one.name, parent=slide.parent, child=slide.child, parent_point=ZERO,
+        child_point=ZERO, offset=UNTURNED,
+    )  # fmt: skip
+    return Half(ends, length, 0.0), *terms(one, mechanism)
 
 
 def looseness(half: Half) -> float:

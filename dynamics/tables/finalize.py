@@ -306,6 +306,7 @@ def _coupled(
     The slide of a tendon gives its constraint a pivot, so that it needs no regularization.
     """
     rings = on_loops(mechanism.couplings)
+    sliding = {one.equation for one in mechanism.tendons.values() if not one.held}
     firsts: list[Group] = []
     later: list[Group] = []
     for k, (name, parts) in enumerate(coupled.items()):
@@ -317,8 +318,9 @@ def _coupled(
             else:
                 group.partner = first + k
                 later.append(group)
-        if name in rings or (loops and name in mechanism.couplings):
-            firsts[-1].regularization[0] = LOOP_REGULARIZATION * sum(map(looseness, parts))
+        if name in rings or (loops and name not in sliding):
+            driving = parts if name in mechanism.couplings else parts[1:]
+            firsts[-1].regularization[0] = LOOP_REGULARIZATION * sum(map(looseness, driving))
     return firsts, later
 
 

@@ -377,12 +377,68 @@ def test_coupled_tendons_keep_their_ratio(tmp_path, mujoco):
     assert change["t"] == pytest.approx(2.0 * change["u"], abs=1e-9)
 
 
+@pytest.mark.parametrize("tendon", [FIXED, SPATIAL], ids=["fixed", "spatial"])
+def test_a_tendon_that_an_equality_holds_keeps_its_length(tmp_path, mujoco, tendon):
+    text = world(
+        ARM,
+        f"<tendon>{tendon.format('')}</tendon>"
+        '<equality><tendon tendon1="t" polycoef="0.05 0 0 0 0" solref="0.002 1"/></equality>',
+    )
+    theirs = mujoco.MjModel.from_xml_string(text)
+    mech = load(tmp_path, text)
+    model = mech.finalize(1e-3)
+    state = model.initial_state()
+    motion = dy.simulate(model, state, 0.5)
+    wanted = theirs.tendon_length0[0] + 0.05
+
+    assert not mech.report.left_out
+    x = [motion.frame(name)[0] for name in "abc"]
+    assert np.abs(motion.constraint_violation()).max() < 1e-9
+    if tendon == FIXED:
+        q = [motion.joint(name) for name in "pqr"]
+        ours = q[0] - 0.7 * (q[1] + np.radians(10)) + 3.0 * q[2]
+    else:
+        points = [np.tile([0.1, 0.2, 2.0], (len(motion), 1))]
+        points += [motion.frame(site)[0] for site in ("s1", "s2", "s3")]
+        ours = sum(np.linalg.norm(a - b, axis=1) for a, b in zip(points, points[1:]))
+    assert ours == pytest.approx(wanted, abs=1e-9)
+    assert np.ptp(x[2], axis=0).max() > 0.01
+    with pytest.raises(TypeError, match="never changes"):
+        arm().add_tendon({"p": 1.0}, length=0.3, stiffness=1.0)
+
+
+def test_a_tendon_of_one_joint_is_merged_into_it(tmp_path, mujoco):
+    tendon = (
+        '<fixed name="t" limited="true" range="-0.2 0.1" stiffness="3" springlength="0.2" '
+        'damping="0.5" armature="0.02" frictionloss="0.1"><joint joint="q" coef="-0.5"/></fixed>'
+    )
+    body = ARM.replace(
+        'ref="10"', 'ref="10" range="-40 30" limited="true" stiffness="2" damping="1"'
+    )
+    mech = load(tmp_path, world(body, f"<tendon>{tendon}</tendon>"))
+    joint, start = mech.joints["q"], np.radians(10)
+
+    assert len(mech.tendons) == 0
+    # -0.5 (q + 10 degrees) from -0.2 to 0.1, and q + 10 degrees from -40 to 30 degrees
+    np.testing.assert_allclose(joint.limits, [[-0.2 - start, min(0.4, np.radians(30)) - start]])
+    np.testing.assert_allclose(joint.stiffness, [2 + 0.75])
+    np.testing.assert_allclose(
+        joint.rest, [(2 * -start + 0.75 * (-0.4 - start)) / 2.75]
+    )  # springref is 0 in the file's coordinate
+    np.testing.assert_allclose(
+        [*joint.damping, *joint.armature, *joint.friction], [1.125, 0.005, 0.05]
+    )
+
+
 def test_tendons_around_geoms_and_dead_bands_are_left_out_by_name(tmp_path, mujoco):
     wrapped = (
         '<spatial name="wrap" stiffness="1"><site site="s0"/><geom geom="g"/><site site="s3"/>'
         "</spatial>"
     )
-    band = '<fixed name="band" stiffness="1" springlength="0 1"><joint joint="p" coef="1"/></fixed>'
+    band = (
+        '<fixed name="band" stiffness="1" springlength="0 1"><joint joint="p" coef="1"/>'
+        '<joint joint="q" coef="1"/></fixed>'
+    )
     idle = '<spatial name="idle"><site site="s0"/><site site="s1"/></spatial>'
     geom = '<geom name="g" size="0.05" pos="0 0 1"/>'
     text = world(ARM + geom, f"<tendon>{wrapped}{band}{idle}</tendon>")

@@ -379,6 +379,7 @@ class Reader:
         m, name = self.model, self.name("equality", k)
         kinds, data = self.mj.mjtEq, np.array(m.eq_data[k])
         kind, first, second = kinds(m.eq_type[k]), int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
+        tendons = self.found.tendons
         if not m.eq_active0[k]:
             self.notes.leave_out("equalities that are not active", name)
         elif kind == kinds.mjEQ_JOINT and second >= 0 and not data[2:5].any():
@@ -386,6 +387,8 @@ class Reader:
             self.found.mimics.append(Mimic(joint, leader, float(data[1]), float(data[0])))
         elif kind == kinds.mjEQ_JOINT and second < 0 and self.lock(first, float(data[0])):
             pass
+        elif kind == kinds.mjEQ_TENDON and second < 0 and self.tendon_name[first] in tendons:
+            tendons[self.tendon_name[first]].length = float(m.tendon_length0[first] + data[0])
         elif kind == kinds.mjEQ_TENDON and second >= 0 and not data[2:5].any():
             one, two = (self.tendon_name[i] for i in (first, second))
             start = m.tendon_length0[first] - data[1] * m.tendon_length0[second]

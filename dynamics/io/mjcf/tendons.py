@@ -27,29 +27,33 @@ def joints_of(reader: Reader, k: int) -> dict[int, float]:
 
 
 def acts(reader: Reader, k: int) -> bool:
-    """True if a tendon does more than to pass on the force of a motor to joints."""
+    """True if a tendon has a spring, damper, limits, friction or inertia of its own."""
     m = reader.model
     numbers = [m.tendon_limited, m.tendon_stiffness, m.tendon_damping, m.tendon_frictionloss]
     numbers.append(getattr(m, "tendon_armature", np.zeros(m.ntendon)))
-    if any(np.any(one[k]) for one in numbers):
-        return True
-    kinds, pulled = reader.mj.mjtTrn, False
+    return any(np.any(one[k]) for one in numbers)
+
+
+def serves(reader: Reader, k: int) -> bool:
+    """True if a servo, a motor that joints cannot take, a sensor or an equality needs a length."""
+    m, joints = reader.model, joints_of(reader, k)
+    kinds, pulled, driven = reader.mj.mjtTrn, False, False
     for i in range(m.nu):
-        if kinds(m.actuator_trntype[i]) == kinds.mjTRN_TENDON and m.actuator_trnid[i, 0] == k:
+        kind, at = kinds(m.actuator_trntype[i]), int(m.actuator_trnid[i, 0])
+        if kind == kinds.mjTRN_TENDON and at == k:
             pulled = True
             if m.actuator_biastype[i] and np.any(m.actuator_biasprm[i, 1:3]):
-                return True  # a servo
-        elif m.actuator_trnid[i, 0] in joints_of(reader, k):
-            return True  # joints with motors of their own
-    of_tendon = reader.mj.mjtObj.mjOBJ_TENDON
+                return True
+        driven |= kind == kinds.mjTRN_JOINT and at in joints
     for i in range(m.nsensor):
-        if m.sensor_objtype[i] == of_tendon and m.sensor_objid[i] == k:
+        of_tendon = m.sensor_objtype[i] == reader.mj.mjtObj.mjOBJ_TENDON
+        if of_tendon and m.sensor_objid[i] == k:
             return True
     for i in range(m.neq):
-        if reader.mj.mjtEq(m.eq_type[i]) == reader.mj.mjtEq.mjEQ_TENDON and m.eq_active0[i]:
-            if k in (m.eq_obj1id[i], m.eq_obj2id[i]):
-                return True
-    return pulled and not joints_of(reader, k)
+        of_tendons = reader.mj.mjtEq(m.eq_type[i]) == reader.mj.mjtEq.mjEQ_TENDON
+        if of_tendons and m.eq_active0[i] and k in (m.eq_obj1id[i], m.eq_obj2id[i]):
+            return True
+    return pulled and (driven or not joints)
 
 
 def read_tendon(reader: Reader, k: int) -> None:
@@ -63,7 +67,7 @@ def read_tendon(reader: Reader, k: int) -> None:
         Number of the tendon in MuJoCo's model.
     """
     m, name, notes = reader.model, reader.tendon_name[k], reader.notes
-    if not acts(reader, k):
+    if not (acts(reader, k) or serves(reader, k)):
         if not joints_of(reader, k):
             notes.leave_out("tendons that do nothing", name)
         return
@@ -91,7 +95,37 @@ def read_tendon(reader: Reader, k: int) -> None:
         values = getattr(m, what, None)
         if values is not None and np.any(values[k] != 0.0):
             notes.leave_out("polynomial damping or stiffness of tendons", name)
+    if _merged(reader, entry) and not serves(reader, k):
+        notes.merge("tendons of one joint are properties of that joint", name)
+        return
     reader.found.tendons[name] = entry
+
+
+def _merged(reader: Reader, entry: TendonEntry) -> bool:
+    """Give the properties of a tendon of one joint to the joint; False where it has others."""
+    if len(entry.joints) != 1:
+        return False
+    ((name, factor),) = entry.joints.items()
+    joint = reader.found.joints.get(name)
+    if joint is None or joint.kind not in ("revolute", "prismatic"):
+        return False
+    if entry.limits is not None:
+        low, high = np.sort((np.array(entry.limits[0]) - entry.offset) / factor)
+        own = joint.limits[0] if joint.limits is not None else (-np.inf, np.inf)
+        both = max(float(low), own[0]), min(float(high), own[1])
+        if both[0] > both[1]:
+            return False
+        joint.limits, entry.limits = [both], None
+    stiff, before = factor**2 * entry.stiffness, float(joint.stiffness)
+    if stiff:
+        rest = (entry.rest - entry.offset) / factor
+        joint.rest = (before * float(joint.rest) + stiff * rest) / (before + stiff)
+    joint.stiffness = before + stiff
+    joint.damping += factor**2 * entry.damping
+    joint.armature += factor**2 * entry.armature
+    joint.friction += abs(factor) * entry.friction
+    entry.stiffness = entry.damping = entry.armature = entry.friction = 0.0
+    return True
 
 
 def _run(reader: Reader, k: int, entry: TendonEntry) -> bool:
