@@ -128,7 +128,7 @@ def assembled(
             body, pose = bodies[groups[owner].name], groups[owner].pose_of(owner) @ place
         if mark in mechanism.frames:
             mark = f"{mark} site"
-            notes.merge("sites with names of links are now called", mark)
+            notes.merge("frames with names of links are now called", mark)
         mechanism.frames[mark] = Frame(mark, body, pose.position, pose.orientation)
     for joint in found.joints.values():
         if not _inside(joint, groups):

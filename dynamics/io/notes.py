@@ -13,6 +13,8 @@ __all__ = [
     "UnsupportedElementWarning",
 ]
 
+#: Kinds of elements that change no motion: in the report, but in no warning.
+LOOKS = ("lights", "skins", "cameras that track", "numerics", "texts", "tuples")
 #: So many names of one kind are written out in a message; `elements` holds all.
 MOST_NAMES = 12
 
@@ -91,8 +93,9 @@ class Notes:
         stacklevel : int
             1 is the caller of this method.
         """
+        moving = {what: names for what, names in self.unsupported.items() if what not in LOOKS}
         for found, kind, title in (
-            (self.unsupported, UnsupportedElementWarning, "left out"),
+            (moving, UnsupportedElementWarning, "left out"),
             (self.merged, MergedLinkWarning, "changed"),
             (self.kept, ImplausibleInertiaWarning, "kept"),
         ):

@@ -46,6 +46,9 @@ Float = NDArray[np.float64]
 
 #: Added to the diagonal of constraints on loops, over their inverse mass: theory/loops (1).
 LOOP_REGULARIZATION = 1e-8
+#: Mass over the heaviest of its part, and inertia over that and the length squared, that bodies on
+#: loops count with at least.
+TRACE = 1e-3
 #: Weight of the velocity of a tendon's slide in what ends Newton's method: it is a difference of
 #: lengths over the interval, whose rounding may exceed the tolerance.
 ROUNDED = 1e-2
@@ -166,7 +169,7 @@ def tables_of(
     cycles = loops_of(mechanism.bodies, joints) if like is None else like.cycles
     in_loop = {name for cycle in cycles for name in cycle}
     body_index = {name: i for i, name in enumerate(mechanism.bodies)}
-    groups = [_constraint(joint, joint.name in in_loop) for joint in joints]
+    groups = [_constraint(joint, joint.name in in_loop, units) for joint in joints]
     coupled: dict[Hashable, tuple[Half, ...]] = {
         name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()
     }
@@ -255,7 +258,7 @@ def tables_of(
     )
 
 
-def _constraint(joint: Joint, in_loop: bool) -> Group:
+def _constraint(joint: Joint, in_loop: bool, units: dict[Hashable, Unit]) -> Group:
     rows = list(joint.rows) or [Row(kinds.USER, np.zeros(3), np.zeros(3))] * joint.n_rows
     group = Group(joint, rows, joint.offset)
     group.bodies = joint.bodies
@@ -267,8 +270,12 @@ def _constraint(joint: Joint, in_loop: bool) -> Group:
     group.mix = None if mix.rows is None else mix
     if in_loop:
         bodies = [body for body in joint.bodies if body is not WORLD]
-        light = sum(1.0 / body.mass for body in bodies)
-        thin = sum(3.0 / np.trace(body.inertia) for body in bodies)
+        light = thin = 0.0
+        for body in bodies:  # a link without mass moves with what hangs on it
+            unit = units[body.name]
+            least = TRACE * unit.mass
+            light += 1.0 / max(body.mass, least)
+            thin += 1.0 / max(np.trace(body.inertia) / 3.0, least * unit.length**2)
         loose = np.array([thin if row.kind in ANGULAR else light for row in group.rows])
         if mix.rows is not None:
             loose = mix.rows**2 @ loose

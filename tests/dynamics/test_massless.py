@@ -1,5 +1,7 @@
 """Links without mass between joints of a robot file: one joint, or hinges that stay."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -160,3 +162,36 @@ def test_point_masses_that_turn_about_themselves_are_refused(tmp_path):
     )  # fmt: skip
     with pytest.raises(ValueError, match="link 'bob' moves and has no inertia about some axis"):
         load(tmp_path, text)
+
+
+@pytest.mark.parametrize("damping", [0.0, 1e3])
+def test_loops_through_massless_links_close(tmp_path, mujoco, damping):
+    # a base on three slides, as that of gymnasium's Fetch, with an arm whose hand a weld holds
+    slides = "".join(
+        f'<joint name="s{k}" type="slide" axis="{axis}" damping="{damping}" armature="1e-4"/>'
+        for k, axis in enumerate(("1 0 0", "0 1 0", "0 0 1"))
+    )
+    arm, close = "", ""
+    for k, axis in enumerate(("0 0 1", "0 1 0", "1 0 0", "0 1 0", "1 0 0", "0 1 0", "0 0 1")):
+        arm += (
+            f'<body name="l{k}" pos="0.1 0.05 0.1"><joint name="h{k}" axis="{axis}" damping="5"/>'
+            '<geom type="box" size="0.05 0.04 0.05"/>'
+        )
+        close += "</body>"
+    text = (
+        '<mujoco><worldbody><body name="hand" mocap="true" pos="0.7 0.35 1.0"><geom size="0.02"/>'
+        f'</body><body name="base" pos="0 0 0.3">{slides}<geom type="box" size="0.2 0.2 0.2"/>'
+        f'{arm}{close}</body></worldbody><equality><weld body1="hand" body2="l6" '
+        'relpose="0 0 0 1 0 0 0"/></equality></mujoco>'
+    )
+    path = tmp_path / "robot.xml"
+    path.write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dy.io.LoadWarning)
+        mech = dy.load(path)
+    model = mech.finalize(1e-3)
+    motion = dy.simulate(model, model.initial_state(), 0.2)
+
+    assert len(mech.bodies) == 11 and len(model.tables.cycles) == 1
+    assert np.abs(motion.constraint_violation()).max() < 1e-10
+    assert min(np.ptp(motion.joint(f"s{k}")) for k in range(3)) > 0.01

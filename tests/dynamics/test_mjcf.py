@@ -296,11 +296,14 @@ def test_what_is_not_supported_is_named(tmp_path, mujoco):
       <equality><connect name="off" body1="b" anchor="0 0 0" active="false"/>
         <joint name="poly" joint1="j" joint2="l" polycoef="0 1 2"/></equality></mujoco>"""
     with pytest.warns(UnsupportedElementWarning) as caught:
-        load(tmp_path, text, quiet=False)
+        mech = load(tmp_path, text, quiet=False)
     named = caught[0].message.elements
 
+    assert mech.report.left_out == named | {"lights": ["sun"]}  # which move nothing
+    assert mech.frames["eye"].body is mech.bodies["b"]
+
     assert named == {
-        "sensors of type clock": ["s"], "cameras": ["eye"], "lights": ["sun"],
+        "sensors of type clock": ["s"],
         "option": ["density"],
         "armature of joints that turn freely": ["k"],
         "limits of ball joints": ["k"], "geoms of the world": ["floor"],

@@ -34,7 +34,7 @@ LAST_SHOWN_GROUP = 2
 MOST_CELLS = 20_000
 #: Lists of a spec that say nothing of bodies and joints, or nothing that we can.
 UNSUPPORTED = (
-    "cameras", "lights", "flexes", "skins",
+    "lights", "flexes", "skins",
     "plugins", "numerics", "texts", "tuples",
 )  # fmt: skip
 #: Numbers of a model by the flags that disable them; versions differ in the flags.
@@ -156,6 +156,8 @@ class Reader:
         for k in range(m.nsite):
             link, pose = self.links[m.site_bodyid[k]], _pose(m.site_pos[k], m.site_quat[k])
             self.found.frames[self.name("site", k)] = (link, pose)
+        for k in range(m.ncam):
+            self.camera(k)
         for k in range(m.ntendon):
             read_tendon(self, k)
         for k in range(m.neq):
@@ -292,6 +294,16 @@ class Reader:
         """True if filters or pairs let a geom touch any other."""
         m = self.model
         return bool(m.geom_contype[k] or m.geom_conaffinity[k] or k in self.paired)
+
+    def camera(self, k: int) -> None:
+        """Frame of a camera that is fixed to its body."""
+        m, name = self.model, self.name("camera", k)
+        if self.mj.mjtCamLight(m.cam_mode[k]) != self.mj.mjtCamLight.mjCAMLIGHT_FIXED:
+            self.notes.leave_out("cameras that track", name)
+            return
+        name = f"{name} camera" if name in self.found.frames else name
+        pose = _pose(m.cam_pos[k], m.cam_quat[k])
+        self.found.frames[name] = self.links[m.cam_bodyid[k]], pose
 
     def height_field(self, k: int, name: str) -> None:
         """A height field of the world, as prisms like MuJoCo's."""
