@@ -152,6 +152,7 @@ class _Tree:
         self.below: dict[int, list[JointEntry]] = {}
         self.first: list[JointEntry] = []  # joints from what has mass, or the world
         self.bound = {name for one in found.mimics for name in (one.joint, one.leader)}
+        self.bound |= {name for one in found.tendons.values() for name in one.joints}
         self.held = {
             id(groups[link])
             for joint in found.joints.values()

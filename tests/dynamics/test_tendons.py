@@ -430,6 +430,19 @@ def test_a_tendon_of_one_joint_is_merged_into_it(tmp_path, mujoco):
     )
 
 
+def test_hinges_of_a_body_that_tendons_pull_stay_hinges(tmp_path, mujoco):
+    body = (
+        '<body name="b"><joint name="x" axis="1 0 0"/><joint name="y" axis="0 1 0"/>'
+        '<geom type="box" size="0.1 0.2 0.3" pos="0 0 0.3"/></body>'
+    )
+    both = (
+        '<fixed name="t" stiffness="2"><joint joint="x" coef="1"/>'
+        '<joint joint="y" coef="1"/></fixed>'
+    )
+    mech = load(tmp_path, world(body, f"<tendon>{both}</tendon>"))
+    assert list(mech.joints) == ["x", "y", "t"] and not mech.report.left_out
+
+
 def test_tendons_around_geoms_and_dead_bands_are_left_out_by_name(tmp_path, mujoco):
     wrapped = (
         '<spatial name="wrap" stiffness="1"><site site="s0"/><geom geom="g"/><site site="s3"/>'
