@@ -15,6 +15,7 @@ from dynamics.io.parsing import attribute, tree
 from dynamics.kinematics.plane_placement import look_at
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD
+from dynamics.parts.collisions import NothingTouchesError, candidates_of
 from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.geometry import Geometry, Surface
 
@@ -78,6 +79,13 @@ def add_collisions(
         notes.leave_out("contacts of bodies that overlap in the file's posture", f"{one}, {two}")
         without.append((one, two))
     mechanism.collide(without=without, friction=friction, pairs=found.pairs)
+    try:
+        candidates_of(mechanism)
+    except NothingTouchesError:
+        mechanism.collisions.clear()
+        notes.leave_out("contacts, as no two shapes may touch", notes.path.name)
+    except ValueError:  # `finalize` will raise it
+        pass
 
 
 def _overlapping(mechanism: Mechanism, without: list[tuple[str, str]]) -> list[tuple[str, str]]:

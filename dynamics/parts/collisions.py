@@ -20,7 +20,10 @@ from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.meshes import corners_of
 from dynamics.parts.shapes import Compound
 
-__all__ = ["Candidates", "Collision", "Solid", "candidates_of", "checked_ends", "one_end"]
+__all__ = [
+    "Candidates", "Collision", "NothingTouchesError", "Solid", "candidates_of", "checked_ends",
+    "one_end",
+]  # fmt: skip
 
 Float = NDArray[np.float64]
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -112,6 +115,10 @@ class Candidates:
         )  # fmt: skip
 
 
+class NothingTouchesError(ValueError):
+    """No two shapes of a mechanism may touch."""
+
+
 def candidates_of(mechanism: Any) -> Candidates:
     """Pairs of solids that the calls of `Mechanism.collide` let touch.
 
@@ -162,7 +169,7 @@ def candidates_of(mechanism: Any) -> Candidates:
     for collision in mechanism.collisions:
         pairs |= _own_pairs(solids, collision, welded)
     if not pairs:
-        raise ValueError(
+        raise NothingTouchesError(
             "collide finds no two shapes that may touch: bodies need shapes or collisions, and "
             "bodies next to each other along the joints are left out unless neighbors=True"
         )

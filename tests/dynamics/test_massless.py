@@ -195,3 +195,22 @@ def test_loops_through_massless_links_close(tmp_path, mujoco, damping):
     assert len(mech.bodies) == 11 and len(model.tables.cycles) == 1
     assert np.abs(motion.constraint_violation()).max() < 1e-10
     assert min(np.ptp(motion.joint(f"s{k}")) for k in range(3)) > 0.01
+
+
+@pytest.mark.parametrize("tiny", [1e-10, 1e-13, 1e-16])
+def test_rates_of_joints_with_rotors_and_massless_links_are_kept(tiny):
+    mech = dy.Mechanism()
+    bodies = [
+        mech.add_body(mass=mass, inertia=[0.1 * mass] * 3, name=name)
+        for name, mass in (("a", tiny), ("b", tiny), ("c", 1.0))
+    ]
+    ends = [mech.world, *bodies]
+    for name, axis, one, other in zip("pqr", np.eye(3), ends, ends[1:]):
+        mech.add_joint(dy.Revolute(one, other, axis, name=name, armature=0.1))
+    model = mech.finalize()
+    state = model.initial_state()
+    for name, rate in zip("pqr", (1.0, 2.0, 3.0)):
+        model.set_joint(state, name, 0.1, rate)  # of momenta that M^-1 cannot tell
+
+    rates = [model.joint(state, name)[1][0] for name in "pqr"]
+    assert rates == pytest.approx([1.0, 2.0, 3.0], rel=1e-7)

@@ -440,3 +440,11 @@ def test_coefficients_of_pairs_are_those_of_their_dimensions(tmp_path, mujoco):
     assert [options["box|lid"][k] for k in keys] == [0.0, 0.0, 0.0]
     other = load(tmp_path, PAIRED, collide=True, friction=0.7)
     assert {one["friction"] for one in candidates_of(other).options} == {0.7}
+
+
+def test_a_file_whose_shapes_may_not_touch_is_without_contacts(tmp_path, mujoco):
+    text = world('<body name="b"><joint name="j"/><geom size="0.1" pos="0 0 1"/></body>')
+    with pytest.warns(UnsupportedElementWarning, match="no two shapes may touch"):
+        mech = load(tmp_path, text, quiet=False, collide=True)
+    model = mech.finalize()
+    dy.simulate(model, model.initial_state(), 0.1)
