@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.parts.geometry import Mesh
 
-__all__ = ["Core", "Hull", "Separation", "hull_mesh", "hull_of", "outermost", "separation"]
+__all__ = [
+    "Core", "Hull", "Separation", "fewest", "hull_mesh", "hull_of", "outermost", "separation",
+]  # fmt: skip
 
 Float = NDArray[np.float64]
 #: Directions to the faces, edges and corners of a cube. The corners of a mesh that lie farthest
@@ -102,6 +104,44 @@ def outermost(corners: Float) -> Float:
     if len(corners) <= len(WAYS):
         return corners
     return np.asarray(corners[np.unique(np.argmax(corners @ WAYS.T, axis=0))])
+
+
+def fewest(corners: Float, most: int) -> Float:
+    """Corners whose hull loses little: from those along the axes on, the farthest outside is added.
+
+    Parameters
+    ----------
+    corners : ndarray of float, shape (k, 3)
+    most : int
+        How many, at least 6.
+
+    Returns
+    -------
+    ndarray of float, shape (at most ``most``, 3)
+
+    Notes
+    -----
+    The parts of a torus of radii 1 and 0.3 lose up to 0.05 with 26 corners, 0.11 with `outermost`.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    if len(corners) <= most:
+        return corners
+    along = WAYS[np.abs(WAYS).sum(axis=1) == 1.0]
+    kept = np.unique(np.argmax(corners @ along.T, axis=0)).tolist()
+    while len(kept) < most:
+        try:
+            planes = ConvexHull(corners[kept]).equations
+        except QhullError:  # flat so far
+            away = corners[:, None] - corners[kept]
+            outside = np.linalg.norm(away, axis=2).min(axis=1)
+        else:
+            outside = (corners @ planes[:, :3].T + planes[:, 3]).max(axis=1)
+        farthest = int(np.argmax(outside))
+        if farthest in kept:
+            break
+        kept.append(farthest)
+    return np.asarray(corners[kept])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

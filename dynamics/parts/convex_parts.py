@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 import graphsys as gs
 from dynamics import rotation
 from dynamics.parts.contacts import check_coefficients
-from dynamics.parts.convex_hulls import hull_mesh, hull_of
+from dynamics.parts.convex_hulls import WAYS, fewest, hull_mesh, hull_of
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.meshes import corners_of
 
@@ -106,7 +106,7 @@ def convex_parts(
     Returns
     -------
     list of Geometry
-        The mesh alone where it is convex.
+        The mesh alone where it is convex. Parts have at most 26 corners, all of which touch.
 
     Raises
     ------
@@ -281,7 +281,8 @@ def _hulls(arrays: Any, label: str) -> list[Mesh]:
     if points.shape != (count.sum(), 3) or count.min(initial=1) < 1:
         raise ValueError("arrays that do not belong together")
     groups = np.split(points, np.cumsum(count)[:-1])
-    found = [hull_mesh(one, label) for one in groups if not hull_of(one, label).flat]
+    hulls = [hull_of(one, label) for one in groups]
+    found = [hull_mesh(fewest(one.corners, len(WAYS)), label) for one in hulls if not one.flat]
     if not found:
         raise ValueError(f"CoACD finds no convex parts of {label}")
     return found
