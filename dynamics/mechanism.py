@@ -34,7 +34,7 @@ from dynamics.parts.joints import Joint
 from dynamics.parts.options import BodyOptions, ContactOptions, ModelOptions, takes
 from dynamics.parts.sensors import Sensor, check_sensor
 from dynamics.parts.shapes import Shape
-from dynamics.parts.tendons import Tendon, tendon
+from dynamics.parts.tendons import Tendon, sliders_of, tendon
 
 if TYPE_CHECKING:
     from dynamics.io.report import LoadReport
@@ -738,8 +738,9 @@ class Mechanism:
 
     @property
     def mass(self) -> float:
-        """Of all bodies, kg."""
-        return float(np.sum([one.mass for one in self.bodies.values()]))
+        """Of all bodies but the slides of tendons, kg."""
+        sliders = sliders_of(self)
+        return float(np.sum([one.mass for k, one in self.bodies.items() if k not in sliders]))
 
 
 def _as_pairs(without: Any) -> list[Any]:

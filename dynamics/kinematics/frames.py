@@ -17,10 +17,11 @@ from dynamics.kinematics.joint_space import JointSpace, Slopes
 from dynamics.kinematics.momenta import momenta
 from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.geometry import Frame
+from dynamics.parts.tendons import sliders_of
 
 if TYPE_CHECKING:
     from dynamics.model import Model
-    from dynamics.state import State
+from dynamics.state import State
 
 __all__ = ["Kinematics", "frame_of"]
 
@@ -85,6 +86,7 @@ class Kinematics:
                 joint.name
                 for joint in mechanism.joints.values()
                 if joint.name in model.tables.measure_group
+                and joint.name not in model.mechanism.tendons
                 and planes.isdisjoint((joint.parent.name, joint.child.name))
             ]
         self._space = JointSpace(model, joints)
@@ -221,6 +223,7 @@ class Kinematics:
         """
         motions = self._motions(state)
         momentum = self._momenta(state, motions).reshape(-1, layout.TWIST, self.size)
+        momentum[self._masses() == 0.0] = 0.0
         pose = state.pose[self._bodies]
         arms = pose[:, :3] - self.center_of_mass(state)
         turned = np.stack([rotation.to_matrix(q) for q in pose[:, 3:]])
@@ -354,7 +357,10 @@ class Kinematics:
         return np.asarray(found.reshape(wide.shape)[:, self._bodies].reshape(self.size, -1).T)
 
     def _masses(self) -> Float:
-        return np.array([self.model.bodies[i].mass for i in self._bodies])
+        """Of all bodies, 0 of the slides of tendons."""
+        sliders = sliders_of(self.model.mechanism)
+        bodies = [self.model.bodies[i] for i in self._bodies]
+        return np.array([0.0 if body.name in sliders else body.mass for body in bodies])
 
     def _errors(self, tasks: list[_Task], state: State) -> Float:
         """Errors of all tasks, over their units."""

@@ -12,6 +12,7 @@ import numpy as np
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.settings import CONTACT_TOLERANCE, SETTINGS_SIZE, TOLERANCE
 from dynamics.kernels.error_control import touch
+from dynamics.parts.tendons import sliders_of
 from dynamics.tables.units import planes_of
 
 if TYPE_CHECKING:
@@ -80,8 +81,16 @@ class ErrorControl:
         self.events = np.zeros((EVENTS + 8 * contacts, 3))
         self.count = np.zeros(2, np.int64)
         self.closed: Counter[Hashable] = Counter()
-        planes = planes_of(model.mechanism)
-        self.counted = np.array([float(name not in planes) for name in model.tables.body_index])
+        for name in model.mechanism.tendons:
+            stiff = any(f"joint {name!r}" in one for one in model.stiff)
+            if stiff or model.mechanism.joints[name].servo is not None:
+                raise NotImplementedError(
+                    "accuracy= is not offered with a servo, or a spring or damper too stiff for "
+                    f"the timestep, on a tendon, as on {name!r}: leave accuracy= out and choose "
+                    "the timestep"
+                )
+        helpers = {*planes_of(model.mechanism), *sliders_of(model.mechanism)}
+        self.counted = np.array([float(name not in helpers) for name in model.tables.body_index])
 
     def take_events(self, model: Model, events: list[Event]) -> bool:
         """Append the events since the last call; whether there was room for more of them.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics.display.viewer import looks
 from dynamics.errors import InconsistentStateError, UnknownNameError
 from dynamics.io import LoadWarning, UnsupportedElementWarning
 
@@ -220,6 +221,65 @@ def test_models_with_tendons_pickle_and_have_variants():
     copied = mech.copy()
     copied.add_tendon({"p": 1.0}, name="u")
     assert list(mech.tendons) == ["t"]
+
+
+def test_kinematics_and_error_control_know_tendons():
+    mech = arm()
+    mech.add_tendon(path=PATH, stiffness=40.0, rest=0.5, damping=0.5, name="t")
+    model = mech.finalize(2e-3)
+    state = posed(model)
+    kinematics = dy.Kinematics(model)
+    assert list(kinematics.columns) == ["p", "q", "r"]
+    goal = kinematics.pose(state, "c")[0] + [0.01, 0.0, 0.01]
+    found = kinematics.inverse(state, {"c": goal})
+    assert np.abs(model.constraint_violation(found)).max() < 1e-12
+
+    fine = arm()
+    fine.add_tendon(path=PATH, stiffness=40.0, rest=0.5, damping=0.5, name="t")
+    fine = fine.finalize(1e-4)
+    ours = dy.simulate(model, state, 0.3, accuracy=1e-5)
+    theirs = dy.simulate(fine, posed(fine), 0.3)
+    assert ours.joint("r")[-1] == pytest.approx(theirs.joint("r")[-1], abs=3e-5)
+    driven = arm()
+    driven.add_tendon({"p": 1.0}, servo=dy.PositionServo(3.0), name="s")
+    driven = driven.finalize(2e-3)
+    with pytest.raises(NotImplementedError, match="tendon, as on 's'"):
+        dy.simulate(driven, driven.initial_state(), 0.1, accuracy=1e-5)
+
+
+def test_slides_of_tendons_are_no_mass_and_not_drawn():
+    mech, bare = arm(), arm()
+    mech.add_tendon({"p": 1.0, "r": 2.0}, armature=5.0, name="t")
+    model, other = mech.finalize(), bare.finalize()
+    state, same = posed(model), posed(other)
+    ours, theirs = dy.Kinematics(model), dy.Kinematics(other)
+
+    assert mech.mass == bare.mass
+    assert ours.center_of_mass(state) == pytest.approx(theirs.center_of_mass(same))
+    assert ours.centroidal_matrix(state) == pytest.approx(theirs.centroidal_matrix(same), abs=1e-12)
+    c = np.array([1.0, 0.0, 2.0])  # but inertia: M + a c c^T
+    assert ours.mass_matrix(state) == pytest.approx(
+        theirs.mass_matrix(same) + 5.0 * np.outer(c, c), rel=1e-4
+    )
+    assert {body.name for body in looks.visible(mech)} == {"a", "b", "c"}
+
+
+def test_ropes_between_free_bodies_and_contacts_hold():
+    mech = arm()
+    mech.add_obstacle(dy.HalfSpace(point=(0, 0, -1.6)), name="floor")
+    mech.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0.3, 0, -1.0))
+    mech.add_body(dy.Box(0.2, 0.2, 0.2, mass=1.0), name="box", position=(0.9, 0.2, -1.3))
+    mech.add_tendon(
+        path=[("ball", (0, 0, 0.1)), ("c", (0, 0, 0)), ("box", (0, 0, 0.1))], limits=(0, 1.6),
+        name="rope",
+    )  # fmt: skip
+    mech.collide()
+    model = mech.finalize(2e-3)
+    motion = dy.simulate(model, posed(model), 0.5)
+
+    assert motion.joint("rope").max() < 1.6 + 1e-9
+    assert np.abs(motion.constraint_violation()).max() < 1e-9
+    assert motion.contact("rope").normal_force.max() > 1.0
 
 
 def test_files_and_trees_are_without_tendons(tmp_path):

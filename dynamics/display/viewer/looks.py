@@ -18,6 +18,7 @@ from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.meshes import colored_triangles_of
 from dynamics.parts.shapes import Box, Capsule, Compound, Ellipsoid, Round, Sphere, spread
 from dynamics.parts.surroundings import touched_shapes
+from dynamics.parts.tendons import sliders_of
 
 __all__ = ["Part", "Surface", "ends_of", "looks_of", "still_of", "visible"]
 
@@ -85,10 +86,11 @@ class Part:
 def visible(mechanism: Mechanism) -> list[Body]:
     """Bodies that are drawn.
 
-    Left out are separating planes, and bodies without a shape that have only a trace of mass or
-    that a joint fixes to what has a shape, as the inertia of a link in a robot file.
+    Left out are separating planes, slides of tendons, and bodies without a shape that have only a
+    trace of mass or that a joint fixes to what has a shape, as the inertia of a link in a file.
     """
     planes = {id(c.plane.body) for c in mechanism.contacts.values() if c.plane is not None}
+    planes |= {id(mechanism.bodies[name]) for name in sliders_of(mechanism)}
     carried: set[int] = set()
     for joint in mechanism.joints.values():
         if not joint.positions and len(joint.rows) == RIGID:
