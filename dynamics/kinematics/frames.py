@@ -21,7 +21,7 @@ from dynamics.parts.tendons import sliders_of
 
 if TYPE_CHECKING:
     from dynamics.model import Model
-from dynamics.state import State
+    from dynamics.state import State
 
 __all__ = ["Kinematics", "frame_of"]
 
