@@ -40,7 +40,7 @@ def prism(outline, triangles, height=1.0, scale=0.1):
     return SimpleNamespace(vertices=scale * points, faces=faces)
 
 
-def torus(big=1.0, small=0.3, around=32, about=16):
+def torus(big=1.0, small=0.3, around=20, about=10):
     """Torus about z."""
     u, v = np.meshgrid(np.arange(around), np.arange(about), indexing="ij")
     a, b = 2 * np.pi * u / around, 2 * np.pi * v / about
@@ -97,7 +97,7 @@ def test_parts_of_a_torus_are_nearly_as_large_as_it():
     mesh = torus()
     parts = dy.convex_parts(mesh)
 
-    assert volume(mesh) == pytest.approx(2 * np.pi**2 * 0.3**2, rel=0.05)
+    assert volume(mesh) == pytest.approx(2 * np.pi**2 * 0.3**2, rel=0.1)
     # 26 corners a part lose 6 to 8 % of what CoACD's parts hold, 3 to 5 % more than the torus
     assert 0.93 < volumes(parts) / volume(mesh) < 1.05
     assert max(len(part.shape.vertices) for part in parts) == 26
@@ -168,7 +168,7 @@ def test_open_inverted_flat_and_huge_meshes_are_refused():
         "inverted": SimpleNamespace(vertices=mesh.vertices, faces=mesh.faces[:, ::-1]),
         "flat": SimpleNamespace(vertices=mesh.vertices * [1, 1, 0], faces=mesh.faces),
         "200,000 triangles": SimpleNamespace(
-            vertices=mesh.vertices, faces=np.tile(mesh.faces, (250, 1))
+            vertices=mesh.vertices, faces=np.tile(mesh.faces, (600, 1))
         ),
     }
     for what, bad in cases.items():
@@ -191,7 +191,7 @@ def test_what_is_no_mesh_is_refused(tmp_path):
         (mesh.vertices[:, :2], mesh.faces, "vertices"),
         (mesh.vertices * np.nan, mesh.faces, "finite"),
         (mesh.vertices, mesh.faces.astype(float), "faces"),
-        (mesh.vertices, mesh.faces + 1, "512 vertices"),
+        (mesh.vertices, mesh.faces + 1, "200 vertices"),
     ):
         with pytest.raises(ValueError, match=what):
             dy.convex_parts(SimpleNamespace(vertices=vertices, faces=faces))
