@@ -9,6 +9,7 @@ from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Link, Pose
 from dynamics.io.massless import settle, thicken
 from dynamics.io.notes import Notes
+from dynamics.io.shape_inertia import shape_inertia
 from dynamics.parts.bodies import WORLD
 
 __all__ = ["Group", "grouped"]
@@ -128,6 +129,8 @@ def grouped(
         if not group.fixed and not group.complete and least_radius is not None:
             _fill(group, least_radius, notes)
         if not group.fixed and not group.complete:
+            _shape(group, notes)
+        if not group.fixed and not group.complete:
             raise ValueError(f"{notes.path.name}: {_incomplete(group, found)}")
     return groups
 
@@ -139,6 +142,15 @@ def _fill(group: Group, radius: float, notes: Notes) -> None:
         first.mass = 4.0 / 3.0 * np.pi * radius**3 * WATER
     first.inertia = first.inertia + 0.4 * group.mass * radius**2 * np.eye(3)
     notes.merge(f"made a ball of radius {radius} m", group.name)
+
+
+def _shape(group: Group, notes: Notes) -> None:
+    """Give links that have a mass and no inertia at all that of their shapes, as Bullet does."""
+    for link, _ in group.links:
+        found = shape_inertia(link) if link.mass > 0.0 and not link.inertia.any() else None
+        if found is not None:
+            link.inertia = found
+            notes.merge("links with a mass alone that got the inertia of their shapes", link.name)
 
 
 def _merged(here: Group, one: Group, joint: JointEntry, parent: str | None, notes: Notes) -> Group:

@@ -158,3 +158,32 @@ def test_a_root_called_world_floats_where_asked(tmp_path):
 
     assert list(mech.bodies) == ["world body", "arm"]
     assert mech.joints["j"].parent is mech.bodies["world body"]
+
+
+@pytest.mark.parametrize("shape", ["box", "mesh", "two"])
+def test_a_link_with_a_mass_alone_has_the_inertia_of_its_shapes(tmp_path, shape):
+    # a box of 0.2 x 0.4 x 0.6, also as a mesh, or as two boxes on each other
+    corners = np.array(list(np.ndindex(2, 2, 2))) * [0.2, 0.4, 0.6] + 0.1
+    faces = [f"f {a} {b} {c}" for a in range(1, 9) for b in range(1, 9) for c in range(1, 9)]
+    lines = [f"v {x} {y} {z}" for x, y, z in corners.tolist()]
+    (tmp_path / "box.obj").write_text("\n".join(lines + faces[:60]))
+    half = (
+        '<collision><origin xyz="0 0 {}"/><geometry><box size="0.2 0.4 0.3"/></geometry>'
+        "</collision>"
+    )
+    text = {
+        "box": '<collision><geometry><box size="0.2 0.4 0.6"/></geometry></collision>',
+        "mesh": '<collision><geometry><mesh filename="box.obj"/></geometry></collision>',
+        "two": half.format(0.15) + half.format(-0.15),
+    }[shape]
+    zero = '<inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/>'
+    path = tmp_path / "a.urdf"
+    path.write_text(
+        f'<robot name="a"><link name="b"><inertial><mass value="3"/>{zero}</inertial>{text}</link>'
+        "</robot>"
+    )
+    with pytest.warns(MergedLinkWarning, match="inertia of their shapes: 'b'"):
+        body = dy.load(path).bodies["b"]
+    wanted = dy.Box(0.2, 0.4, 0.6, mass=3.0)
+    assert body.mass == 3.0
+    np.testing.assert_allclose(body.inertia, wanted.inertia, atol=1e-12)
