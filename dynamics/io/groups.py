@@ -145,12 +145,15 @@ def _fill(group: Group, radius: float, notes: Notes) -> None:
 
 
 def _shape(group: Group, notes: Notes) -> None:
-    """Give links that have a mass and no inertia at all that of their shapes, as Bullet does."""
+    """Give links with a mass and no inertia about some axis that of their shapes, as Bullet does."""
     for link, _ in group.links:
-        found = shape_inertia(link) if link.mass > 0.0 and not link.inertia.any() else None
+        moments = np.linalg.eigvalsh(link.inertia)
+        lacking = link.mass > 0.0 and abs(moments[0]) <= 1e-9 * moments[-1]
+        found = shape_inertia(link) if lacking else None
         if found is not None:
             link.inertia = found
-            notes.merge("links with a mass alone that got the inertia of their shapes", link.name)
+            what = "links without inertia about some axis that got the inertia of their shapes"
+            notes.merge(what, link.name)
 
 
 def _merged(here: Group, one: Group, joint: JointEntry, parent: str | None, notes: Notes) -> Group:
