@@ -145,7 +145,7 @@ def _fill(group: Group, radius: float, notes: Notes) -> None:
 
 
 def _shape(group: Group, notes: Notes) -> None:
-    """Give links with a mass and no inertia about some axis that of their shapes, as Bullet does."""
+    """Give links with a mass and too little inertia that of their shapes, as Bullet does."""
     for link, _ in group.links:
         moments = np.linalg.eigvalsh(link.inertia)
         lacking = link.mass > 0.0 and abs(moments[0]) <= 1e-9 * moments[-1]
