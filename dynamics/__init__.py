@@ -66,6 +66,7 @@ _LATER = {
     "Spring": "parts.forces",
     "State": "state",
     "StepInfo": "state",
+    "Thruster": "parts.forces",
     "Trajectory": "trajectory",
     "Universal": "parts.special_joints",
     "VelocityServo": "parts.servos",

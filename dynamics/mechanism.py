@@ -27,7 +27,7 @@ from dynamics.parts.contacts import (
 )
 from dynamics.parts.convex_hulls import hull_mesh
 from dynamics.parts.couplings import Coupling, coupling
-from dynamics.parts.forces import Potential, Spring, Wrench
+from dynamics.parts.forces import Potential, Spring, Thruster, Wrench
 from dynamics.parts.geometry import Frame, Geometry, Mesh, Surface
 from dynamics.parts.height_fields import checked_field, prisms
 from dynamics.parts.joints import Joint
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Mechanism"]
 
 Float = NDArray[np.float64]
-Force = TypeVar("Force", Spring, Wrench, Potential)
+Force = TypeVar("Force", Spring, Wrench, Potential, Thruster)
 Part = TypeVar("Part")
 Measuring = TypeVar("Measuring", bound=Sensor)
 
@@ -91,7 +91,7 @@ class Mechanism:
     ----------
     world : World
         The inertial frame, parent or child of any joint.
-    bodies, joints, couplings, tendons, springs, wrenches, potentials, contacts : mapping
+    bodies, joints, couplings, tendons, springs, thrusters, wrenches, potentials, contacts : mapping
         By name. The length of a tendon is a joint of its name, too.
     scenery : dict of Geometry
         By name: geometry of the world that is drawn and touches nothing, as the base of a robot
@@ -121,6 +121,7 @@ class Mechanism:
         self.couplings = Parts[Coupling]()
         self.tendons = Parts[Tendon]()
         self.springs = Parts[Spring]()
+        self.thrusters = Parts[Thruster]()
         self.wrenches = Parts[Wrench]()
         self.potentials = Parts[Potential]()
         self.scenery: dict[Hashable, Geometry] = {}
@@ -315,15 +316,15 @@ class Mechanism:
         return joint
 
     def add_force(self, force: Force) -> Force:
-        """Add a spring between two points, or a force or potential by a function of yours.
+        """Add a spring between two points, a thruster, or a force or potential of yours.
 
         Parameters
         ----------
-        force : Spring, Wrench or Potential
+        force : Spring, Thruster, Wrench or Potential
 
         Returns
         -------
-        Spring, Wrench or Potential
+        Spring, Thruster, Wrench or Potential
 
         Raises
         ------
@@ -334,9 +335,10 @@ class Mechanism:
         TypeError
             Where it is none of these.
         """
-        if not isinstance(force, (Spring, Wrench, Potential)):
+        if not isinstance(force, (Spring, Wrench, Potential, Thruster)):
             raise TypeError(
-                f"add_force takes a dynamics.Spring, Rope, Wrench or Potential, not {force!r}"
+                "add_force takes a dynamics.Spring, Rope, Thruster, Wrench or Potential, not "
+                f"{force!r}"
             )
         self._check_open(f"add force {force.name!r}")
         self._check_name(force.name)
@@ -345,6 +347,8 @@ class Mechanism:
             self.wrenches[force.name] = force
         elif isinstance(force, Potential):
             self.potentials[force.name] = force
+        elif isinstance(force, Thruster):
+            self.thrusters[force.name] = force
         else:
             self.springs[force.name] = force
         self._used.add(force.name)

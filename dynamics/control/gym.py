@@ -309,7 +309,8 @@ def _largest(model: Model) -> Float:
     """Largest control that limits allow, 1 without."""
     found = np.ones(model.n_controls)
     for name, (first, count) in model.tables.control_start.items():
-        owner: Any = model.mechanism.joints.get(name) or model.mechanism.springs.get(name)
+        mechanism = model.mechanism
+        owner: Any = (mechanism.joints | mechanism.springs | mechanism.thrusters).get(name)
         limits = getattr(owner, "control_limits", None)
         if limits is not None:
             most = np.abs(np.broadcast_to(np.asarray(limits, float), (count, 2))).max(axis=1)

@@ -16,6 +16,7 @@ from dynamics.io.description import (
     Pose,
     RopeEntry,
     TendonEntry,
+    ThrusterEntry,
 )
 from dynamics.io.groups import Group, grouped
 from dynamics.io.mimic import follow
@@ -25,7 +26,7 @@ from dynamics.kernels.rows import rows as kinds
 from dynamics.mechanism import Mechanism
 from dynamics.parts import joint_types, special_joints
 from dynamics.parts.bodies import WORLD
-from dynamics.parts.forces import Spring
+from dynamics.parts.forces import Spring, Thruster
 from dynamics.parts.geometry import Frame, Geometry
 from dynamics.parts.joints import POINTS, Joint, Row
 from dynamics.parts.joints import joint as joint_of
@@ -137,8 +138,10 @@ def assembled(
         _add_rope(mechanism, rope, groups, bodies, notes)
     for tendon in found.tendons.values():
         _add_tendon(mechanism, tendon, groups, bodies, notes)
+    for thruster in found.thrusters:
+        _add_thruster(mechanism, thruster, groups, bodies, notes)
     for one in found.actuators:
-        if {one.joint, *one.others} & {*mechanism.joints}:
+        if {one.joint, *one.others} & {*mechanism.joints, *mechanism.thrusters}:
             mechanism.actuators[one.name] = one
     mechanism.keyframes.update(found.keyframes)
     mechanism.scenery.update(found.scenery)
@@ -341,6 +344,30 @@ def _add_tendon(
         servo=entry.servo,
         **options,
     )
+
+
+def _add_thruster(
+    mechanism: Mechanism,
+    entry: ThrusterEntry,
+    groups: dict[str, Group],
+    bodies: dict[str, Any],
+    notes: Notes,
+) -> None:
+    """Thruster of ours, or a note where it pushes the world."""
+    group = groups[entry.link]
+    if group.fixed:
+        notes.leave_out("actuators on sites of the world", entry.name)
+        return
+    pose = group.pose_of(entry.link)
+    made = Thruster(
+        bodies[group.name],
+        rotation.rotate(pose.orientation, entry.force),
+        rotation.rotate(pose.orientation, entry.torque),
+        pose.point(entry.point),
+        entry.name,
+        entry.control_limits,
+    )
+    mechanism.add_force(made)
 
 
 def _joint(joint: JointEntry, groups: dict[str, Group], bodies: dict[str, Any]) -> Any:

@@ -22,6 +22,7 @@ __all__ = [
     "RopeEntry",
     "SensorEntry",
     "TendonEntry",
+    "ThrusterEntry",
 ]  # fmt: skip
 
 Float = NDArray[np.float64]
@@ -230,6 +231,27 @@ class RopeEntry:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ThrusterEntry:
+    """A thruster of the file.
+
+    Attributes
+    ----------
+    name : str
+    link : str
+    point, force, torque : ndarray of float, shape (3,)
+        In the link's frame, for a control of 1.
+    control_limits : (float, float) or None
+    """
+
+    name: str
+    link: str
+    point: Float
+    force: Float
+    torque: Float
+    control_limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Floor:
     """A half-space of the world that the file holds.
 
@@ -296,6 +318,7 @@ class Description:
     ropes : list of RopeEntry
     tendons : dict of TendonEntry
         By name.
+    thrusters : list of ThrusterEntry
     roots : list of str
         Links without a parent: see `base`.
     places : dict of Pose
@@ -330,6 +353,7 @@ class Description:
     mimics: list[Mimic] = field(default_factory=list)
     ropes: list[RopeEntry] = field(default_factory=list)
     tendons: dict[str, TendonEntry] = field(default_factory=dict)
+    thrusters: list[ThrusterEntry] = field(default_factory=list)
     roots: list[str] = field(default_factory=list)
     places: dict[str, Pose] = field(default_factory=dict)
     gravity: Float | None = None

@@ -105,6 +105,8 @@ def report_of(found: Description, mechanism: Mechanism, notes: Notes) -> LoadRep
         for what in ("limits", "velocity_limits", "control_limits"):
             if getattr(joint, what) is not None:
                 note(f"joints with {what}", name)
+    for name in mechanism.thrusters:
+        note("thrusters", name)
     for name in mechanism.couplings:
         note("couplings", name)
     for name in mechanism.springs:

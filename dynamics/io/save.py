@@ -98,7 +98,7 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
         else:
             numbers: dict[str, Any] = {"multiplier": repr(one.ratio), "offset": repr(one.offset)}
             SubElement(follower, "mimic", joint=str(one.leader), **numbers)
-    for what in ("springs", "contacts", "tendons"):
+    for what in ("springs", "contacts", "tendons", "thrusters"):
         for one in getattr(mechanism, what, ()):
             notes.leave_out(what, one)
     indent(robot)

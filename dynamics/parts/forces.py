@@ -15,7 +15,7 @@ from dynamics.parts.bodies import WORLD
 from dynamics.parts.options import never_changes
 from dynamics.parts.user_functions import bodies_of, ends_of
 
-__all__ = ["Potential", "Rope", "Spring", "Wrench"]
+__all__ = ["Potential", "Rope", "Spring", "Thruster", "Wrench"]
 
 Float = NDArray[np.float64]
 
@@ -116,6 +116,63 @@ def Rope(
         For `Mechanism.add_force`; `Trajectory.contact` reports its slack and its tension.
     """
     return Spring(parent, child, limits=(-math.inf, length), limit_compliance=compliance, **options)
+
+
+@never_changes("thruster")
+@dataclass(frozen=True, slots=True, eq=False)
+class Thruster:
+    """Force and torque that turn with a body and grow with a control: a propeller, a jet, a reel.
+
+    The control of its name is their factor. Nothing feels the reaction.
+
+    Parameters
+    ----------
+    child : Body
+        What it pushes.
+    force : array_like, shape (3,), optional
+        For a control of 1, body frame, N.
+    torque : array_like, shape (3,), optional
+        For a control of 1, body frame, N m.
+    point : array_like, shape (3,), optional
+        Where the force acts, body frame, m.
+    name : hashable, optional
+    control_limits : tuple of float, optional
+        Least and largest control; what is beyond is cut.
+
+    Raises
+    ------
+    ValueError
+        For numbers that are not finite, and where neither force nor torque is.
+    """
+
+    child: Any
+    force: ArrayLike = (0.0, 0.0, 0.0)
+    torque: ArrayLike = (0.0, 0.0, 0.0)
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    name: Hashable = None
+    control_limits: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.name is None:
+            object.__setattr__(self, "name", f"thruster of {getattr(self.child, 'name', None)}")
+        label = f"thruster {self.name!r}"
+        if self.child is WORLD:
+            raise ValueError(f"{label} pushes the world, which does not move")
+        for what in ("force", "torque", "point"):
+            numbers = rotation.as_numbers(getattr(self, what), (3,), f"{what} of {label}")
+            object.__setattr__(self, what, numbers)
+        if not (np.any(self.force) or np.any(self.torque)):
+            raise ValueError(f"{label} has neither force nor torque")
+        if self.control_limits is not None:
+            low, high = _pair(self.control_limits, f"control_limits of {label}")
+            if not low <= high:
+                raise ValueError(f"control_limits of {label} must be (lower, upper), in order")
+            object.__setattr__(self, "control_limits", (low, high))
+
+    @property
+    def parent(self) -> Any:
+        """The world, which feels nothing."""
+        return WORLD
 
 
 @never_changes("wrench")

@@ -109,6 +109,8 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
     mechanism.bodies.update(bodies)
     mechanism.joints.update(joints)
     mechanism.springs.update(springs)
+    for name, one in list(mechanism.thrusters.items()):
+        mechanism.thrusters[name] = replace(one, child=bodies[one.child.name])
     mechanism.contacts.update(contacts)
     mechanism._finalize()
     return _finalized(model, mechanism)

@@ -15,7 +15,7 @@ from dynamics.kernels.rows import rows as kinds
 from dynamics.kernels.rows.stiff_forces import KEPT
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.couplings import Half, halves, on_loops
-from dynamics.parts.forces import Spring
+from dynamics.parts.forces import Spring, Thruster
 from dynamics.parts.joints import Joint, Row
 from dynamics.parts.servos import PositionServo, VelocityServo
 from dynamics.parts.tendons import halves as parts_of_tendon
@@ -381,7 +381,24 @@ def _forces(
                 group.control_limits[0] = spring.control_limits
             names.append(spring.name)
         groups.append(group)
+    for thruster in mechanism.thrusters.values():
+        start[thruster.name] = (len(names), 1)
+        groups.append(_thrust(thruster, len(names)))
+        names.append(thruster.name)
     return groups, names, start
+
+
+def _thrust(thruster: Thruster, control: int) -> Group:
+    """Rows along which a thruster pushes: a velocity of its point, and one of turning."""
+    ends = SimpleNamespace(
+        parent=WORLD, child=thruster.child, parent_point=np.zeros(3), child_point=thruster.point
+    )
+    ways = zip((kinds.EDGE, kinds.SPIN), map(np.asarray, (thruster.force, thruster.torque)))
+    group = Group(ends, [Row(kind, way, way) for kind, way in ways if way.any()])
+    group.control[:] = control
+    if thruster.control_limits is not None:
+        group.control_limits[:] = thruster.control_limits
+    return group
 
 
 def _turns(joint: Joint) -> list[float]:

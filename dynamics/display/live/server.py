@@ -249,7 +249,7 @@ def _ranges(model: Model, state: State, reach: float) -> list[tuple[str, float, 
     usual = mechanism.mass * max(float(np.linalg.norm(mechanism.gravity)), 1.0) * max(reach, 1.0)
     found = []
     for name, (_, count) in model.tables.control_start.items():
-        owner: Any = mechanism.joints.get(name) or mechanism.springs.get(name)
+        owner: Any = (mechanism.joints | mechanism.springs | mechanism.thrusters).get(name)
         limits, servo = getattr(owner, "control_limits", None), getattr(owner, "servo", None)
         most, start = usual if servo is None else np.pi, np.zeros(count)
         if isinstance(servo, PositionServo):

@@ -63,7 +63,7 @@ def label_of(joint: Joint, coordinate: int) -> Hashable:
 
 def _refuse_parts(mechanism: Mechanism) -> None:
     """Refuse parts that trees do not have."""
-    for what in ("tendons", "springs", "wrenches", "potentials", "contacts"):
+    for what in ("tendons", "springs", "thrusters", "wrenches", "potentials", "contacts"):
         for name in getattr(mechanism, what):
             raise ValueError(
                 f"a tree has no {what}, and the mechanism has {name!r}; forces at joints are "

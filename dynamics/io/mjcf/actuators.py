@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.io.description import JointEntry, TendonEntry
+from dynamics import rotation
+from dynamics.io.description import JointEntry, TendonEntry, ThrusterEntry
 from dynamics.io.mjcf.tendons import joints_of
 from dynamics.parts.actuators import Actuator
 from dynamics.parts.servos import PositionServo, VelocityServo
@@ -76,7 +77,7 @@ def read_actuator(reader: Reader, k: int) -> None:
     k : int
         Number of the actuator in MuJoCo's model.
     """
-    m, name = reader.model, reader.actuator_name[k]
+    m, name, kinds = reader.model, reader.actuator_name[k], reader.mj.mjtTrn
     tendon = _tendon_of(reader, k)
     joint: JointEntry | TendonEntry | None = None
     if tendon is not None:
@@ -87,6 +88,9 @@ def read_actuator(reader: Reader, k: int) -> None:
             return
     elif (driven := _joint_of(reader, k)) is not None:
         joint = reader.found.joints.get(driven)
+    elif kinds(m.actuator_trntype[k]) == kinds.mjTRN_SITE:
+        _thrust(reader, k)
+        return
     if joint is None or joint.kind not in DRIVEN:
         what = reader.mj.mjtTrn(m.actuator_trntype[k]).name[6:].lower()
         reader.notes.leave_out(f"actuators on {what}s that are no joint here", name)
@@ -188,6 +192,33 @@ def _pull(reader: Reader, k: int, pulled: dict[int, float]) -> None:
     (first, scale), *others = scales.items()
     made = Actuator(name, first, scale, ends[0], ends[1], dict(others))
     reader.found.actuators.append(made)
+
+
+def _thrust(reader: Reader, k: int) -> None:
+    """An actuator on a site: a force and a torque that turn with it, as of a propeller."""
+    m, name, site = reader.model, reader.actuator_name[k], int(reader.model.actuator_trnid[k, 0])
+    link = reader.links[m.site_bodyid[site]]
+    if link is None or m.actuator_trnid[k, 1] >= 0 or m.actuator_biastype[k] != 0:
+        what = "actuators on sites of the world, relative to others, or with feedback"
+        reader.notes.leave_out(what, name)
+        return
+    if not _is_plain(reader, k):
+        return
+    gain, _, ends = _law(reader, k)
+    turn = rotation.normalized(m.site_quat[site])
+    gear = np.array(m.actuator_gear[k], np.float64)
+    force, torque = rotation.rotate(np.tile(turn, (2, 1)), gear.reshape(2, 3))
+    limits = None
+    if m.actuator_ctrllimited[k] or m.actuator_forcelimited[k]:
+        low, high = np.sort(gain * np.array(ends)) if gain else (0.0, 0.0)
+        if m.actuator_forcelimited[k]:
+            low, high = np.clip([low, high], *m.actuator_forcerange[k])
+        limits = float(low), float(high)
+    point = np.array(m.site_pos[site], np.float64)
+    taken = {*reader.found.links, *reader.found.joints, *reader.found.tendons}
+    label = f"{name} thruster" if name in taken else name
+    reader.found.thrusters.append(ThrusterEntry(label, link, point, force, torque, limits))
+    reader.found.actuators.append(Actuator(name, label, np.array([gain]), ends[0], ends[1]))
 
 
 def _motor(
