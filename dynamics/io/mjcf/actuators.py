@@ -92,7 +92,7 @@ def read_actuator(reader: Reader, k: int) -> None:
         _thrust(reader, k)
         return
     if joint is None or joint.kind not in DRIVEN:
-        what = reader.mj.mjtTrn(m.actuator_trntype[k]).name[6:].lower()
+        what = kinds(m.actuator_trntype[k]).name[6:].lower().replace("body", "bodie")
         reader.notes.leave_out(f"actuators on {what}s that are no joint here", name)
         return
     if not _is_plain(reader, k):
