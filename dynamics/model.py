@@ -326,7 +326,13 @@ class Model:
         """
         return loop_closure.keyframe(self, name)
 
-    def controls(self, commands: ArrayLike | Mapping[str, float]) -> Float:
+    def controls(
+        self,
+        commands: ArrayLike | Mapping[str, float],
+        *,
+        filtered: bool = False,
+        activations: Mapping[str, float] | None = None,
+    ) -> Float:
         """Controls of joints for commands of the file's actuators, in the units of the file.
 
         Commands are clipped to the range of their actuator. Those of motors become forces by gear
@@ -336,6 +342,11 @@ class Model:
         ----------
         commands : mapping or array_like, shape (..., actuators)
             By name, those left out 0; or all, in the order of `Mechanism.actuators`.
+        filtered : bool, optional
+            Whether commands act through the filters and integrators of the file; they then are
+            those of successive steps, shape (steps, actuators).
+        activations : mapping, optional
+            What filters and integrators give at the start, by name of actuator; 0 by default.
 
         Returns
         -------
@@ -349,7 +360,7 @@ class Model:
         ValueError
             Where its shape is another, or it is not finite.
         """
-        return inputs.controls_from_commands(self, commands)
+        return inputs.controls_from_commands(self, commands, filtered, activations)
 
     def body_number(self, name: Hashable) -> int:
         """Row of a body in the arrays of a state.

@@ -30,6 +30,12 @@ class Actuator:
         Scales of further joints by name, where the motor pulls a tendon.
     constant : ndarray of float, shape (number of the joint's coordinates,)
         Control for a command of 0.
+    activation : {"", "filter", "integrator"}
+        What the command acts through: a first-order filter, an integrator, or nothing.
+    time_constant : float
+        Of a filter, s.
+    active : (float, float)
+        Range of what the filter or integrator gives.
     """
 
     name: str
@@ -39,6 +45,9 @@ class Actuator:
     most: float = np.inf
     others: Mapping[Hashable, Float] = field(default_factory=dict)
     constant: Float = field(default_factory=lambda: np.zeros(1))
+    activation: str = ""
+    time_constant: float = 0.0
+    active: tuple[float, float] = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +60,8 @@ class Keyframe:
         Of frames in the world by name: position, m, and orientation, scalar first.
     commands : dict of float
         Of actuators by name.
+    activations : dict of float
+        Of actuators with a filter or integrator by name.
     twists : dict of ndarray of float, shape (6,)
         Velocity of a frame's origin, m/s, and angular velocity, rad/s, along the world's axes; of
         those frames that move.
@@ -59,3 +70,4 @@ class Keyframe:
     poses: Mapping[Hashable, Float]
     commands: Mapping[str, float]
     twists: Mapping[Hashable, Float] = field(default_factory=dict)
+    activations: Mapping[str, float] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from dynamics.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from dynamics.model import Model
+    from dynamics.parts.actuators import Actuator
 
 Float = NDArray[np.float64]
 
@@ -112,7 +113,9 @@ def controls_table(model: Model, controls: Any) -> Float:
     return table.reshape(len(table), -1)
 
 
-def controls_from_commands(model: Model, commands: Any) -> Float:
+def controls_from_commands(
+    model: Model, commands: Any, filtered: bool, activations: Mapping[str, float] | None
+) -> Float:
     """Controls of joints from commands of a file's actuators; see `Model.controls`."""
     actuators = model.mechanism.actuators
     if isinstance(commands, Mapping):
@@ -127,9 +130,21 @@ def controls_from_commands(model: Model, commands: Any) -> Float:
             f"commands must be finite, of shape (..., {len(actuators)}): actuators are "
             f"{list(actuators)}"
         )
+    started = activations or {}
+    for name in started:
+        if name not in actuators:
+            raise UnknownNameError(f"{name!r} is no actuator; actuators are {list(actuators)}")
+    if filtered and given.ndim != 2:
+        raise ValueError(
+            "filtered=True needs commands of each step, of shape (steps, actuators), not of shape "
+            f"{given.shape}"
+        )
     out = np.zeros((*given.shape[:-1], model.n_controls))
     for k, one in enumerate(actuators.values()):
         command = np.clip(given[..., k, None], one.least, one.most)
+        if filtered and one.activation:
+            start = float(started.get(one.name, 0.0))
+            command = _activated(one, command[:, 0], start, model.timestep)[:, None]
         for joint, scale in {one.joint: one.scale, **one.others}.items():
             if joint in model.tables.control_start:  # unless loaded with actuated=
                 first, count = model.tables.control_start[joint]
@@ -137,6 +152,23 @@ def controls_from_commands(model: Model, commands: Any) -> Float:
                 if joint == one.joint:
                     out[..., first : first + count] += one.constant
     return out
+
+
+def _activated(one: Actuator, commands: Float, start: float, timestep: float) -> Float:
+    """Means over the steps of what a filter or integrator makes of commands, from a start on."""
+    out, now = np.empty(len(commands)), start
+    if one.activation == "filter" and one.time_constant > 0.0:
+        fade = np.exp(-timestep / one.time_constant)
+        mean = one.time_constant / timestep * (1.0 - fade)
+    else:
+        fade = mean = 0.0
+    for k, command in enumerate(commands):
+        if one.activation == "integrator":
+            out[k], now = now + 0.5 * timestep * command, now + timestep * command
+        else:
+            out[k], now = command + mean * (now - command), command + fade * (now - command)
+        now = min(max(now, one.active[0]), one.active[1])
+    return np.clip(out, *one.active)
 
 
 def wrenches_of(model: Model, wrenches: Mapping[Hashable, ArrayLike] | None) -> Float:

@@ -137,13 +137,6 @@ def test_a_motor_on_a_fixed_tendon_moves_its_joints_as_in_mujoco(tmp_path, mujoc
     np.testing.assert_allclose(found, data.qpos, atol=1e-4)  # h^2 of ours, 2.5e-7, times 100
 
 
-def test_filters_of_actuators_on_tendons_are_named(tmp_path, mujoco):
-    motor = '<general tendon="t" dyntype="filter" dynprm="1"/>'
-    text = TENDON.format("").replace("</actuator>", f"{motor}</actuator>")
-    left_out = load(tmp_path, world(arm_of_two(), text)).report.left_out
-    assert any(what.startswith("dynamics of actuators") for what in left_out)
-
-
 def test_joints_with_several_actuators_move_as_in_mujoco(tmp_path, mujoco):
     # a servo of position, one of speed and a motor on one hinge, and a motor on a tendon of it
     actuators = (
@@ -213,7 +206,6 @@ def test_actuators_move_a_joint_as_in_mujoco(tmp_path, mujoco, actuator, expecte
     [
         ('<muscle name="m" joint="j"/>', "muscles"),
         ('<general name="m" joint="j" biastype="affine" biasprm="0 3 0"/>', "bias of actuators"),
-        ('<general name="m" joint="j" dyntype="filter" dynprm="0.1"/>', "dynamics of actuators"),
         ('<general name="m" joint="j" gaintype="affine" gainprm="1 2 0"/>', "gain of actuators"),
     ],
 )
@@ -374,3 +366,49 @@ def test_a_joint_that_an_equality_locks_is_fixed_there(tmp_path, mujoco, kind, v
     x, R = pose_of_frame(mech, model.initial_state(), model, "b")
     np.testing.assert_allclose(x, data.body("b").xpos, atol=1e-12)
     np.testing.assert_allclose(R, data.body("b").xmat.reshape(3, 3), atol=1e-12)
+
+
+@pytest.mark.parametrize("start", [0.0, 0.5])
+@pytest.mark.parametrize(
+    "actuator",
+    [
+        'general joint="j" dyntype="filter" dynprm="0.05" gainprm="3" gear="2"',
+        'general joint="j" dyntype="filterexact" dynprm="0.05" gainprm="3" ctrlrange="-1 0.6"',
+        'general joint="j" dyntype="integrator" gainprm="9" actlimited="true" actrange="-0.2 0.6"',
+        'general tendon="t" dyntype="filter" dynprm="0.1" gainprm="3"',
+        'position joint="j" kp="50" kv="1" timeconst="0.05"',
+        'intvelocity joint="j" kp="50" kv="1" actrange="-9 9"',
+    ],
+)
+def test_filters_and_integrators_act_on_commands_of_steps(tmp_path, mujoco, actuator, start):
+    text = world(
+        '<body name="b"><joint name="j" axis="0 1 0"/><geom size="0.1" pos="1 0 0"/></body>',
+        '<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>'
+        f'<actuator><{actuator} name="m"/></actuator><keyframe><key name="k" act="{start}"/>'
+        "</keyframe>",
+    )
+    mech = load(tmp_path, text)
+    h, steps = 1e-3, 250
+    model = mech.finalize(h)
+    commands = np.repeat([0.8, -0.5], 125)[:, None]
+    table = model.controls(commands, filtered=True, activations=mech.keyframes["k"].activations)
+    motion = dy.simulate(model, model.keyframe("k"), h * steps, controls=table)
+    theirs = mujoco.MjModel.from_xml_string(text)
+    theirs.opt.timestep, theirs.opt.integrator = 1e-4, mujoco.mjtIntegrator.mjINT_RK4
+    data = mujoco.MjData(theirs)
+    mujoco.mj_resetDataKeyframe(theirs, data, 0)
+    for command in commands[:, 0]:
+        data.ctrl[:] = command
+        mujoco.mj_step(theirs, data, 10)
+
+    assert not mech.report.left_out
+    assert list(mech.keyframes["k"].activations) == ["m"]
+    # servos are implicit, of first order in the step; MuJoCo's filters in its own, a tenth
+    assert motion.joint("j")[-1] == pytest.approx(data.qpos[0], abs=2e-3)
+    assert np.abs(motion.joint("j")).max() > 0.01
+    plain = model.controls(commands)
+    assert np.abs(plain - table).max() > 0.1
+    with pytest.raises(ValueError, match="commands of each step"):
+        model.controls([0.3], filtered=True)
+    with pytest.raises(dy.UnknownNameError, match="'x' is no actuator"):
+        model.controls(commands, filtered=True, activations={"x": 1.0})

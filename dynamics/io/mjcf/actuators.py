@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,6 +66,21 @@ def driven_joints(reader: Reader) -> set[str]:
 
 
 def read_actuator(reader: Reader, k: int) -> None:
+    """One actuator, with its filter; see `_read`."""
+    found = reader.found.actuators
+    before = len(found)
+    _read(reader, k)
+    m = reader.model
+    if len(found) > before and (kind := int(m.actuator_dyntype[k])):
+        active = (-np.inf, np.inf)
+        if m.actuator_actlimited[k]:
+            active = float(m.actuator_actrange[k, 0]), float(m.actuator_actrange[k, 1])
+        what = "integrator" if kind == 1 else "filter"
+        time = float(m.actuator_dynprm[k, 0])
+        found[-1] = replace(found[-1], activation=what, time_constant=time, active=active)
+
+
+def _read(reader: Reader, k: int) -> None:
     """One actuator: a motor whose control is a force, or a servo.
 
     Its force is ``g u + b0 + b1 l + b2 l'`` of the command u, with length l = gear q.
@@ -149,7 +165,8 @@ def _is_plain(reader: Reader, k: int) -> bool:
         reader.notes.leave_out("actuators that are muscles or of a user's own kind", name)
         return False
     if m.actuator_dyntype[k] != 0:
-        reader.notes.leave_out("dynamics of actuators (commands act at once)", name)
+        what = "filters of actuators act in model.controls(..., filtered=True) only"
+        reader.notes.merge(what, name)
     if m.actuator_gaintype[k] == 1 and np.any(m.actuator_gainprm[k, 1:3] != 0.0):
         reader.notes.leave_out("gain of actuators that depends on length or speed", name)
     return True
@@ -237,9 +254,12 @@ def _motor(
     m, name, scale = reader.model, reader.actuator_name[k], gain * gears
     joint, j = owner
     alone, joint.actuated = not joint.actuated, True
+    limited = bool(m.actuator_ctrllimited[k])
+    if m.actuator_dyntype[k] == 1:  # what an integrator gives has a range of its own
+        limited = bool(m.actuator_actlimited[k])
+        ends = [float(x) for x in m.actuator_actrange[k]] if limited else [-np.inf, np.inf]
     most = np.sort(np.outer(scale, np.nan_to_num(ends, posinf=1e300, neginf=-1e300)), axis=1)
     most += bias * gears[:, None]
-    limited = bool(m.actuator_ctrllimited[k])
     if m.actuator_forcelimited[k]:
         force = np.sort(np.outer(gears, m.actuator_forcerange[k]), axis=1)
         most, limited = np.clip(most, force[:, :1], force[:, 1:]), True

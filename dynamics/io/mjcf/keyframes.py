@@ -30,8 +30,6 @@ def read_keyframe(reader: Reader, k: int) -> None:
         Number of the keyframe in MuJoCo's model.
     """
     m, name = reader.model, reader.name("key", k)
-    if np.any(m.key_act[k] != 0.0):
-        reader.notes.leave_out("activations of keyframes", name)
     if np.any(m.key_mpos[k] != m.body_pos[m.body_mocapid >= 0].ravel()):
         reader.notes.leave_out("mocap bodies of keyframes", name)
     poses: dict[str | None, Pose] = {None: Pose()}
@@ -56,6 +54,11 @@ def read_keyframe(reader: Reader, k: int) -> None:
             link: np.concatenate([rate[:3] + np.cross(rate[3:], poses[link].position), rate[3:]])
             for link, rate in rates.items()
             if link is not None and rate.any()
+        },
+        {
+            one: float(m.key_act[k, m.actuator_actadr[i]])
+            for i, one in enumerate(reader.actuator_name)
+            if one in known and m.actuator_actadr[i] >= 0
         },
     )
 
