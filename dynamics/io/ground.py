@@ -14,7 +14,7 @@ from dynamics.io.notes import Notes
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.contact_primitives import HalfSpace
-from dynamics.parts.convex_hulls import WAYS, hull_of, outermost
+from dynamics.parts.convex_hulls import MOST_CORNERS, hull_of, outermost
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.meshes import corners_of
 
@@ -127,8 +127,8 @@ def _outermost(geometry: Geometry, name: Any, notes: Notes) -> Float | None:
         notes.leave_out("collision meshes that cannot be read", geometry.shape.path or name)
         return None
     corners = hull_of(corners, f"mesh of {name!r}").corners
-    if len(corners) > len(WAYS):
-        notes.merge(f"meshes that touch the ground by {len(WAYS)} corners at most", name)
+    if len(corners) > MOST_CORNERS:
+        notes.merge(f"meshes that touch the ground by {MOST_CORNERS} corners at most", name)
     corners = outermost(corners)
     turned = np.broadcast_to(geometry.orientation, (len(corners), 4))
     return np.asarray(geometry.position + rotation.rotate(turned, corners))

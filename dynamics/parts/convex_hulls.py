@@ -12,13 +12,13 @@ from dynamics import rotation
 from dynamics.parts.geometry import Mesh
 
 __all__ = [
-    "Core", "Hull", "Separation", "fewest", "hull_mesh", "hull_of", "outermost", "separation",
+    "Core", "Hull", "Separation", "hull_mesh", "hull_of", "outermost", "separation",
 ]  # fmt: skip
 
 Float = NDArray[np.float64]
-#: Directions to the faces, edges and corners of a cube. The corners of a mesh that lie farthest
-#: that way stand for it: a contact costs a step as much as a joint, and meshes have thousands.
-WAYS = np.array([w for w in np.ndindex(3, 3, 3) if w != (1, 1, 1)], float) - 1.0
+#: Corners of a hull that stand for it: a contact costs a step as much as a joint, and meshes have
+#: thousands.
+MOST_CORNERS = 26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,29 +90,13 @@ def hull_mesh(points: Any, label: str) -> Mesh:
     return Mesh("", "", np.ones(3), found.corners, faces)
 
 
-def outermost(corners: Float) -> Float:
-    """Corners that lie farthest in one of `WAYS`; all where they are no more than these.
-
-    Parameters
-    ----------
-    corners : ndarray of float, shape (k, 3)
-
-    Returns
-    -------
-    ndarray of float, shape (at most 26, 3)
-    """
-    if len(corners) <= len(WAYS):
-        return corners
-    return np.asarray(corners[np.unique(np.argmax(corners @ WAYS.T, axis=0))])
-
-
-def fewest(corners: Float, most: int) -> Float:
+def outermost(corners: Float, most: int = MOST_CORNERS) -> Float:
     """Corners whose hull loses little: from those along the axes on, the farthest outside is added.
 
     Parameters
     ----------
     corners : ndarray of float, shape (k, 3)
-    most : int
+    most : int, optional
         How many, at least 6.
 
     Returns
@@ -121,14 +105,15 @@ def fewest(corners: Float, most: int) -> Float:
 
     Notes
     -----
-    The parts of a torus of radii 1 and 0.3 lose up to 0.05 with 26 corners, 0.11 with `outermost`.
+    26 corners of 97 collision meshes of robots hold 93 % of their hulls and miss 3 % of their size,
+    7 % at most. The corners farthest in the 26 directions of a cube, 23 different ones, hold 86 %
+    and miss 6 %, 14 % at most.
     """
     from scipy.spatial import ConvexHull, QhullError
 
     if len(corners) <= most:
         return corners
-    along = WAYS[np.abs(WAYS).sum(axis=1) == 1.0]
-    kept = np.unique(np.argmax(corners @ along.T, axis=0)).tolist()
+    kept = np.unique([*corners.argmin(axis=0), *corners.argmax(axis=0)]).tolist()
     while len(kept) < most:
         try:
             planes = ConvexHull(corners[kept]).equations
@@ -141,7 +126,7 @@ def fewest(corners: Float, most: int) -> Float:
         if farthest in kept:
             break
         kept.append(farthest)
-    return np.asarray(corners[kept])
+    return np.asarray(corners[np.sort(kept)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

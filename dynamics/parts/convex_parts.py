@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 import graphsys as gs
 from dynamics import rotation
 from dynamics.parts.contacts import check_coefficients
-from dynamics.parts.convex_hulls import WAYS, fewest, hull_mesh, hull_of
+from dynamics.parts.convex_hulls import hull_mesh, hull_of, outermost
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.meshes import corners_of
 
@@ -282,7 +282,7 @@ def _hulls(arrays: Any, label: str) -> list[Mesh]:
         raise ValueError("arrays that do not belong together")
     groups = np.split(points, np.cumsum(count)[:-1])
     hulls = [hull_of(one, label) for one in groups]
-    found = [hull_mesh(fewest(one.corners, len(WAYS)), label) for one in hulls if not one.flat]
+    found = [hull_mesh(outermost(one.corners), label) for one in hulls if not one.flat]
     if not found:
         raise ValueError(f"CoACD finds no convex parts of {label}")
     return found
