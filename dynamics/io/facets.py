@@ -1,4 +1,4 @@
-"""Round shapes that are none of ours, as meshes: ellipsoids and cones."""
+"""Round shapes that are none of ours, as meshes: cones."""
 
 from __future__ import annotations
 
@@ -9,29 +9,11 @@ from dynamics import rotation
 from dynamics.parts.geometry import Mesh
 from dynamics.parts.shapes import positive
 
-__all__ = ["cone", "ellipsoid"]
+__all__ = ["cone"]
 
 Float = NDArray[np.float64]
-#: Meridians of a turned shape, and rings between its poles: off by 0.5 % of the radius.
-AROUND, RINGS = 32, 15
-
-
-def ellipsoid(radii: ArrayLike) -> Mesh:
-    """Ellipsoid along its axes.
-
-    Parameters
-    ----------
-    radii : array_like, shape (3,)
-        m.
-
-    Returns
-    -------
-    Mesh
-    """
-    a, b, c = (positive(one, "radius of an ellipsoid") for one in np.asarray(radii).tolist())
-    angles = np.linspace(0.0, np.pi, RINGS + 2)
-    vertices, faces = _turned(np.sin(angles), np.cos(angles))
-    return Mesh("", "", np.ones(3), vertices * [a, b, c], faces)
+#: Meridians of a turned shape: off by 0.5 % of the radius.
+AROUND = 32
 
 
 def cone(radius: float, length: float, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Mesh:

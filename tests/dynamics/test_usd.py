@@ -145,12 +145,12 @@ def test_shapes_with_scales_and_colors(tmp_path):
     found = load(tmp_path, file(body("b", *parts))).bodies["b"]
     shapes = [one.shape for one in found.visuals]
 
-    names = ["Box", "Sphere", "Mesh", "Cylinder", "Capsule", "Mesh", "Box"]
+    names = ["Box", "Sphere", "Ellipsoid", "Cylinder", "Capsule", "Mesh", "Box"]
     assert [type(one).__name__ for one in shapes] == names
     assert [type(one.shape).__name__ for one in found.collisions] == ["Sphere"]  # the unseen one
     assert (shapes[0].x, shapes[0].y, shapes[0].z) == pytest.approx((1, 2, 3))
     assert shapes[1].radius == pytest.approx(4)
-    np.testing.assert_allclose(shapes[2].vertices.max(axis=0), (1, 2, 3), rtol=0.01)
+    assert (shapes[2].x, shapes[2].y, shapes[2].z) == pytest.approx((1, 2, 3))
     assert (shapes[3].radius, shapes[3].length, *shapes[3].axis) == pytest.approx((2, 12, 1, 0, 0))
     np.testing.assert_allclose(found.visuals[4].position, (1, 0, 0))
     np.testing.assert_array_equal(found.visuals[6].color, (1, 0, 0.5, 0.5))
@@ -607,7 +607,9 @@ def test_filtered_pairs_of_bodies_below_a_prim_and_of_static_shapes(tmp_path):
     robot = prim("Xform", "robot", body("a"), body("b"))
     table = prim("Cube", "table", "double size = 1", apis=(SOLID,))
     own = body("c", pair).replace('"PhysicsMassAPI"', '"PhysicsMassAPI", "PhysicsFilteredPairsAPI"')
-    mechanism = load(tmp_path, file(robot, table, own), collide=True)
+    ball = prim("Sphere", "s", apis=(SOLID,))
+    far = body("d", ball, at=place((0, 0, 9)))  # what may touch the table
+    mechanism = load(tmp_path, file(robot, table, own, far), collide=True)
 
     without = {frozenset(map(str, pair)) for one in mechanism.collisions for pair in one.without}
     assert {frozenset("ac"), frozenset("bc")} <= without

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.io.description import Pose
-from dynamics.io.facets import cone, ellipsoid
+from dynamics.io.facets import cone
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import numbers
 from dynamics.io.sdf.files import mesh_of
 from dynamics.io.sdf.text import child, flag, number, text_of, vector
 from dynamics.parts.geometry import Geometry, Mesh, Surface
-from dynamics.parts.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from dynamics.parts.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 
 __all__ = ["Shapes"]
 
@@ -77,7 +77,7 @@ class Shapes:
             "cylinder": lambda: Cylinder(size("radius"), size("length"), density=WATER),
             "capsule": lambda: Capsule(size("radius"), size("length"), density=WATER),
             "cone": lambda: cone(size("radius"), size("length")),
-            "ellipsoid": lambda: ellipsoid(vector(element, "radii", None, label)),
+            "ellipsoid": lambda: Ellipsoid(*vector(element, "radii", None, label), density=WATER),
         }
         if element.tag in makers:
             try:

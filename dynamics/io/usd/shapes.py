@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.io.description import Pose
-from dynamics.io.facets import cone, ellipsoid
+from dynamics.io.facets import cone
 from dynamics.io.notes import Notes
 from dynamics.io.usd.stage import Stage, authored
 from dynamics.parts.geometry import Geometry, Mesh
-from dynamics.parts.shapes import Box, Capsule, Cylinder, Sphere
+from dynamics.parts.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 __all__ = ["Shapes", "axis_of", "extent_of"]
 
@@ -88,8 +88,7 @@ class Shapes:
             radii = scales * self._value(prim, "radius")
             if np.ptp(radii) <= MEANT * radii.max():
                 return Sphere(float(radii.mean()), density=UNIT_DENSITY)
-            self.notes.merge("spheres with unequal scales are meshes", path)
-            return ellipsoid(radii)
+            return Ellipsoid(*radii, density=UNIT_DENSITY)
         if kind in ("Cylinder", "Capsule", "Cone", "Cylinder_1", "Capsule_1"):
             return self._round(prim, kind, scales, path)
         self.notes.leave_out(f"{kind} as a geometry", path)
