@@ -288,6 +288,7 @@ def analyze(
     symmetric: bool = False,
     after_all: frozenset[int] = frozenset(),
     last: frozenset[int] = frozenset(),
+    merge: bool = True,
 ) -> Symbolic:
     """Symbolic factorization of a block graph.
 
@@ -314,6 +315,8 @@ def analyze(
         Nodes to eliminate after all their neighbours.
     last : frozenset of int, optional
         Nodes to eliminate after all others, in supernodes of their own: see `condense`.
+    merge : bool, optional
+        Whether nodes share supernodes and pivot blocks; False for a given order only.
 
     Returns
     -------
@@ -378,6 +381,8 @@ def analyze(
         tried.append(dissected(count))
         best = min(tried, key=OPERATIONS)
     candidates = {candidate.name: candidate.operations for candidate in tried}
+    if not merge:
+        return _finished(best.unmerged(), candidates)
     if "nd" in candidates:
         best = best.with_better_subtrees().arranged()
         candidates[best.name] = best.operations

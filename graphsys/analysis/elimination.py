@@ -191,6 +191,13 @@ class Elimination(NamedTuple):
             front_start=front_start,
         )  # fmt: skip
 
+    def unmerged(self) -> Elimination:
+        """The same order of scalar nodes with a supernode for each, for `structure` alone.
+
+        Fewer rows below than none look like zeros to store, more than a supernode may.
+        """
+        return self._replace(below=np.full_like(self.below, -1))
+
     def arranged(self) -> Elimination:
         """An order with no more fill-in, whose supernodes update few runs of rows: see `arrange`.
 

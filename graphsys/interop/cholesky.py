@@ -14,10 +14,12 @@ from graphsys.errors import NotPositiveDefiniteError, SingularPivotError
 from graphsys.factor import Factor
 from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, ranges
 from graphsys.interop.symmetric_entries import SymmetricEntries
+from graphsys.kernels.base.layout import ORDER_AT
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.scipy_tables import checked
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.selected_inverse import SelectedInverse
+from graphsys.symbolic import analyze
 from graphsys.system import System
 
 __all__ = ["CholeskyFactor", "cholesky", "cholesky_AAt"]
@@ -38,6 +40,9 @@ ORDERINGS = {
 #: Columns that are solved at once for entries of the inverse outside the pattern: 64 columns of
 #: 100 000 rows take 50 MB.
 COLUMNS = 64
+#: Pivot ratio below which L has one row for each pivot block: errors of L L^T are about the machine
+#: epsilon over the ratio, if L comes from inverses of larger blocks.
+WEAK = 2.0**-8
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -539,37 +544,58 @@ class CholeskyFactor:
 
     def _use(self) -> None:
         """Take the root of the pivot blocks, which exists if A is positive definite."""
-        found = self.factor._factorization
-        if found.fronts is not None or (
-            found.doubtful and not found.can_refine(self.system.values)
-        ):
-            found = self._static()
-        self._root = self._root_of(found)
-
-    def _static(self) -> Factorization:
-        """Factors without exchanges of rows: stable if the matrix is positive definite."""
-        try:
-            found, *_ = self.factor._factorization.stable(self.system.values, delays=False)
+        found, values = self.factor._factorization, self.system.values
+        if found.fronts is None and not (found.doubtful and not found.can_refine(values)):
+            self._root = self._root_of(found)
+            return
+        try:  # without exchanges of rows
+            found, *_ = found.stable(values, delays=False)
         except SingularPivotError as failure:
-            row = int(self.system.graph.row_start[self.system.graph.node(failure.node)])
-            raise self._not_definite(row) from failure
-        return found
+            self._root = self._by_rows(self._row(failure))
+        else:
+            self._root = self._root_of(found)
+
+    def _row(self, failure: SingularPivotError) -> int:
+        """First row of the node of a singular pivot."""
+        graph = self.system.graph
+        return int(graph.row_start[graph.node(failure.node)])
 
     def _root_of(self, found: Factorization) -> Root:
-        """Root of factors; the tables of their program are made once."""
+        """Root of factors, or of those of `_by_rows`; tables of a program are made once."""
         if self._tables is None or self._tables.program is not found.program:
             self._tables = Tables.of(found.program)
         try:
             return Root(found, self._tables)
         except IndefiniteError as failure:
-            raise self._not_definite(*failure.args) from None
+            row = failure.args[0]
+        return self._by_rows(row)
 
-    def _not_definite(self, row: int) -> NotPositiveDefiniteError:
-        """Error for a matrix with an eigenvalue, seen at a row, that is not positive."""
+    def _by_rows(self, row: int) -> Root:
+        """Root of factors with one row for each pivot block, which is Cholesky's method.
+
+        It succeeds up to condition numbers of about the reciprocal of the machine epsilon, once the
+        diagonal is scaled to 1 (J. W. Demmel, On floating point errors in Cholesky, LAPACK Working
+        Note 14, 1989). Inverses of larger blocks lose their signs from the square root of that on.
+        """
         try:
             negative = self.factor.inertia()[1]
         except SingularPivotError as failure:
-            return _singular(self.system, failure)
+            raise _singular(self.system, failure) from None
+        if negative > 0:
+            raise self._not_definite(row, negative)
+        program, n = self.factor.symbolic.program, self.system.shape[0]
+        order = program[program[ORDER_AT] : program[ORDER_AT] + n].tolist()
+        single = System.from_scipy(self.system.to_scipy(), 1, symmetric=True)
+        symbolic = analyze(single.graph, order, zero_diagonal=(), symmetric=True, merge=False)
+        try:
+            found = Factorization(symbolic, self.system.dtype)
+            found = found.stable(single.values, delays=False)[0]
+            return Root(found, Tables.of(found.program), by_rows=True)
+        except (SingularPivotError, IndefiniteError):
+            raise self._not_definite(row, 0) from None
+
+    def _not_definite(self, row: int, negative: int) -> NotPositiveDefiniteError:
+        """Error for a matrix with so many negative eigenvalues, seen at a row."""
         n, other = self.system.shape[0], "gs.System.from_scipy(A, symmetric=True).factorize()"
         if negative == 0:
             text = (
@@ -601,11 +627,15 @@ class CholeskyFactor:
     def _trusted(self) -> Root:
         """Root of factors that are right without refinement."""
         root = self._ready()
-        if self.factor._factorization.fronts is not None:  # then these are stable
+        if root.by_rows:
             return root
-        found = self.factor._trusted("the Cholesky factor", delays=False)
-        if found is not root._factorization:
-            root = self._root = self._root_of(found)
+        if self.factor._factorization.fronts is None:
+            found = self.factor._trusted("the Cholesky factor", delays=False)
+            if found is not root._factorization:
+                root = self._root_of(found)
+        if root.pivot_ratio < WEAK:
+            root = self._by_rows(0)
+        self._root = root
         return root
 
     def _selected_inverse(self) -> SelectedInverse:
@@ -667,7 +697,7 @@ def cholesky(
     ------
     NotPositiveDefiniteError
         If A + beta I is not positive definite to working precision, or rounding errors take its
-        Cholesky factor: some matrices with condition numbers above 1e10 have rows so alike.
+        Cholesky factor: if the condition number, once its diagonal is scaled to 1, is above 1e12.
     ValueError
         If A is not square, symmetric and finite, or the ordering is unknown.
     TypeError

@@ -105,10 +105,15 @@ class Root:
     ----------
     factorization : Factorization
     tables : Tables
+    by_rows : bool, optional
+        Whether each pivot block has one row.
     """
 
-    def __init__(self, factorization: Factorization, tables: Tables) -> None:
-        self.tables, self._factorization = tables, factorization
+    def __init__(
+        self, factorization: Factorization, tables: Tables, by_rows: bool = False
+    ) -> None:
+        self.tables, self._factorization, self.by_rows = tables, factorization, by_rows
+        self.pivot_ratio = factorization.pivot_ratio
         arena = factorization.arena
         self.diagonal = np.empty(tables.order.size, arena.dtype)  # of L
         self._roots: list[Array] = []  # C^-T, upper triangular

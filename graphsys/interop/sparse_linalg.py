@@ -413,6 +413,8 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     ------
     SingularPivotError
         If the matrix is singular; scipy warns and returns nan.
+    OverflowError
+        If the solution leaves the range of its type.
     ValueError, TypeError
         As `splu`, and for b of another length.
     """
@@ -432,7 +434,10 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     columns = right.ravel() if one else right
     x = FactorizedMatrix(A.astype(dtype), permc_spec, 0.0, once=True).solve(columns.astype(dtype))
     if single:
-        x = x.astype(np.complex64)
+        with np.errstate(over="ignore"):
+            x = x.astype(np.complex64)
+        if not np.isfinite(x).all():
+            raise OverflowError("the solution leaves the range of complex64")
     if not sparse or one:
         return x
     return type(A)(x) if A.format in ("csr", "csc") else _sparse(x).asformat(A.format)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -411,12 +412,39 @@ def test_indefinite_matrices_are_refused_with_a_row():
 
 
 def test_a_definite_matrix_whose_factor_is_lost_is_not_called_indefinite(monkeypatch):
-    def lost(*_):
+    def lost(*arguments, **options):
         raise IndefiniteError(3)
 
     monkeypatch.setattr(cholesky_module, "Root", lost)
     with pytest.raises(gs.NotPositiveDefiniteError, match="is positive definite, but .* row 3"):
         gs.cholesky(grid(3))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nearly_singular_matrices_have_the_factor_of_cholesky(seed):
+    # Rows nearly alike in blocks: inverses of pivot blocks lose 5 to 10 digits of their root.
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 40))
+    half = rng.standard_normal((n, n // 2 + 1)) * (rng.random((n, n // 2 + 1)) < 0.5)
+    A = half @ half.T
+    A += np.eye(n) * np.diag(A).max() * 10.0 ** -rng.uniform(8.0, 11.5)
+    exponent = rng.integers(-60, 61, n)
+    factor = gs.cholesky(sp.csc_array(np.ldexp(np.ldexp(A, exponent[:, None]), exponent)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.InaccurateSolutionWarning)
+        L, P = factor.L().toarray(), factor.P()
+        unit, D = factor.L_D()
+        logdet, y = factor.logdet(), factor.solve_L(L @ np.ones(n), False)
+    L = np.ldexp(L, -exponent[P][:, None])
+    size = np.sqrt(np.diag(A))[P]
+    error = np.abs(L @ L.T - A[P][:, P]) / np.outer(size, size)
+    # Rounding errors of n products each, over the pivot ratio from which on rows are taken alone.
+    assert error.max() <= 4.0 * n * EPS / cholesky_module.WEAK
+    assert (np.tril(L) == L).all() and (np.diag(L) > 0.0).all()
+    assert np.abs(D.diagonal() - factor.D()).max() == 0.0 and (unit.diagonal() == 1.0).all()
+    assert np.isclose(logdet, 2.0 * (np.log(np.diag(L)).sum() + exponent.sum() * np.log(2.0)))
+    back = np.abs(L @ y - L.sum(axis=1)) / (np.abs(L) @ np.abs(y) + np.abs(L).sum(axis=1))
+    assert back.max() <= 4.0 * n * EPS / cholesky_module.WEAK
 
 
 def test_a_matrix_that_follows_and_is_singular_is_named_and_the_factor_mended():
