@@ -109,9 +109,7 @@ class Root:
         Whether each pivot block has one row.
     """
 
-    def __init__(
-        self, factorization: Factorization, tables: Tables, by_rows: bool = False
-    ) -> None:
+    def __init__(self, factorization: Factorization, tables: Tables, by_rows: bool = False) -> None:
         self.tables, self._factorization, self.by_rows = tables, factorization, by_rows
         self.pivot_ratio = factorization.pivot_ratio
         arena = factorization.arena

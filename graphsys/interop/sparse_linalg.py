@@ -14,6 +14,8 @@ from graphsys.analysis.block_triangular import BlockTriangularForm, block_triang
 from graphsys.analysis.matching import maximum_matching
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
+from graphsys.kernels.single.entries import MISFIT, PLACED, place_entries
+from graphsys.kernels.single.fused_solve import entry
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import canonical, entries_at
@@ -110,7 +112,7 @@ class FactorizedMatrix:
         self._system: System | None = None
         self._factor: Factor | None = None
         self._columns: tuple[Array, Array, Array] | None = None  # of `_by_rows`
-        self._at: Array | None = None  # places of entries in the values of the system
+        self._places: dict[str, Callable[..., int]] = {}  # `place_entries` by format
         self._stale = False  # if system and factor are of an earlier matrix
         form = None if self._natural or not rows.nnz else block_triangular_form(rows)
         self._lu = None
@@ -190,7 +192,10 @@ class FactorizedMatrix:
             x = self._lu.solve(np.asarray(rhs), trans)
             if x is not None:
                 return x
-        return np.asarray(self.factor.solve(np.asarray(rhs), trans))
+        factor = self._factor
+        if factor is None or self._stale:
+            factor = self.factor
+        return np.asarray(factor.solve(np.asarray(rhs), trans))
 
     def refactorize(self, A: Any) -> None:
         """Factorize another matrix of the same pattern; scipy has no such method.
@@ -209,9 +214,10 @@ class FactorizedMatrix:
             If the matrix is singular.
         """
         if self._lu is None:
+            factor = self.factor
             self._load(A)
             try:
-                self.factor.refactorize(self.system.values)
+                factor.refactorize(self.system.values)
             except SingularPivotError as failure:
                 raise _in_rows(self.system, failure) from failure
             return
@@ -232,14 +238,44 @@ class FactorizedMatrix:
 
     def _load(self, A: Any) -> None:
         """Set the system to another matrix; quick for CSR and CSC with the pattern of the first."""
-        system, entries = self.system, self._by_rows(A)
-        if entries is None or entries.dtype != self.dtype or not np.isfinite(entries).all():
-            system.set_from_scipy(A)
-            return
-        if self._at is None:
-            self._at = entries_at(system.graph, self._rows).at
-        system.values[:] = 0
-        system.values[self._at] = entries
+        form = getattr(A, "format", "")
+        if form in ("csr", "csc") and A.shape == self.shape:
+            places = self._places.get(form)
+            if places is None:
+                places = self._places[form] = self._placed(form)
+            if places(A.indptr, A.indices, A.data, self.system.values) == PLACED:
+                return
+        self.system.set_from_scipy(A)
+
+    def _placed(self, form: str) -> Callable[..., int]:
+        """`place_entries` for matrices of a format, with the pattern of the first."""
+        system, rows = self.system, self._rows
+        at = entries_at(system.graph, rows).at
+        start, index, place = rows.indptr.copy(), rows.indices.copy(), np.array(at)
+        if form == "csc":
+            start, index, order = self._by_columns()
+            place = np.empty_like(place)
+            place[order] = at
+        vacant = np.setdiff1d(np.arange(system.values.size), place)
+        tables = start, index, place, vacant
+        code = entry(place_entries, MISFIT, *tables, start, index, rows.data, rows.data)
+
+        def load(start: Any, index: Any, entries: Any, values: Any) -> int:
+            status: int = code(*tables, start, index, entries, values)
+            return status
+
+        return load
+
+    def _by_columns(self) -> tuple[Array, Array, Array]:
+        """`indptr` and `indices` of the pattern in CSC, and the place there of each entry."""
+        if self._columns is None:
+            rows = self._rows
+            numbers = csr_array((np.arange(rows.nnz), rows.indices, rows.indptr), rows.shape)
+            places = numbers.tocsc()
+            order = np.empty(rows.nnz, np.int64)
+            order[places.data] = np.arange(rows.nnz)
+            self._columns = places.indptr, places.indices, order
+        return self._columns
 
     def _by_rows(self, A: Any) -> Array | None:
         """Entries by rows of a CSR or CSC matrix with the pattern of the first; None for others."""
@@ -249,17 +285,14 @@ class FactorizedMatrix:
         if form == "csr":
             start, index, at = rows.indptr, rows.indices, None
         else:
-            if self._columns is None:
-                numbers = csr_array((np.arange(rows.nnz), rows.indices, rows.indptr), rows.shape)
-                places = numbers.tocsc()
-                order = np.empty(rows.nnz, np.int64)
-                order[places.data] = np.arange(rows.nnz)
-                self._columns = places.indptr, places.indices, order
-            start, index, at = self._columns
+            start, index, at = self._by_columns()
         if not np.array_equal(A.indptr, start) or not np.array_equal(A.indices, index):
             return None
         found: Array = A.data if at is None else A.data[at]
         return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_places": {}}
 
     def __copy__(self) -> FactorizedMatrix:
         return copy.deepcopy(self)  # factors of its own: `refactorize` works in place

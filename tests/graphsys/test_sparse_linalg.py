@@ -1,5 +1,8 @@
 """`gs.spsolve`, `gs.splu` and `gs.factorized` beside those of scipy."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -184,3 +187,40 @@ def test_right_hand_sides_that_are_no_numbers_are_named(b, kind):
 def test_unknown_orders_are_refused():
     with pytest.raises(ValueError, match="permc_spec 'AMD' is unknown"):
         gs.splu(matrix(), permc_spec="AMD")
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_matrices_that_follow_on_the_pattern_of_a_mesh(form):
+    # Dense factors, for rows in their own order: entries go to their blocks in one call.
+    A = csr_array(matrix(30)).asformat(form)
+    factors = FactorizedMatrix(A, "NATURAL")
+    other, b = A.copy(), np.arange(30.0)
+    other.data = other.data * np.linspace(1.0, 2.0, other.nnz)
+    wanted = sla.spsolve(other, b)
+    for one in (factors, pickle.loads(pickle.dumps(factors)), copy.deepcopy(factors)):
+        for after in (other, other, other.astype(np.float32).astype(float)):
+            one.refactorize(after)
+            assert np.abs(after @ one.solve(b) - b).max() <= 1e3 * rounding(A, wanted)
+        one.system.values[:] = np.nan  # spoiled by hand, and mended by the next matrix
+        one.refactorize(other)
+        assert np.abs(one.solve(b) - wanted).max() <= 1e3 * rounding(A, wanted)
+        bad = other.copy()
+        bad.data[5] = np.inf
+        with pytest.raises(ValueError, match="must be finite"):
+            one.refactorize(bad)
+        assert np.abs(one.solve(b) - wanted).max() <= 1e3 * rounding(A, wanted)
+        more = csr_array(other + csr_array(([1.0], ([0], [29])), shape=(30, 30))).asformat(form)
+        if more.nnz > other.nnz:
+            with pytest.raises(ValueError, match="outside"):
+                one.refactorize(more)
+    assert (
+        np.abs(A @ FactorizedMatrix(A, "NATURAL").solve(b) - b).max() <= rounding(A, wanted) * 1e3
+    )
+
+
+def test_a_solution_beyond_complex64_is_refused():
+    A = csr_array(np.array([[1e-30, 0.0], [0.0, 1.0]], np.complex64))
+    with pytest.raises(OverflowError, match="complex64"):
+        gs.spsolve(A, np.array([1e20, 1.0], np.complex64))
+    x = gs.spsolve(A, np.array([1.0, 1.0], np.complex64))
+    assert x.dtype == np.complex64 and np.abs(x / [1e30, 1.0] - 1.0).max() <= 1e-6
