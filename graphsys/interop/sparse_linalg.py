@@ -19,6 +19,7 @@ from graphsys.kernels.single.fused_solve import entry
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import canonical, entries_at
+from graphsys.numeric.small_matrix import SmallFactor
 from graphsys.numeric.sparse_lu import SparseLUFactor
 from graphsys.system import System
 
@@ -63,7 +64,8 @@ class FactorizedMatrix:
     """Factorization of a scipy sparse matrix, as `scipy.sparse.linalg.SuperLU`; made by `splu`.
 
     A matrix with little fill-in is factorized block by block of its block triangular form, with
-    threshold pivoting in the blocks. Others get a `Factor`.
+    threshold pivoting in the blocks. Others get a `Factor`. The first matrix of at most 128 rows
+    gets dense factors, and an analysis when `refactorize` or an attribute asks for it.
 
     Parameters
     ----------
@@ -105,7 +107,15 @@ class FactorizedMatrix:
         if permc_spec not in ORDERINGS:
             raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {ORDERINGS[1:]}")
         self._natural = permc_spec == "NATURAL"
-        self._effort = effort
+        self._effort, self._once = effort, once
+        self._small = None if self._natural else SmallFactor.of(A)
+        if self._small is None:
+            self._analyze(A)
+        else:
+            self.shape, self.dtype = A.shape, A.dtype
+
+    def _analyze(self, A: Any) -> None:
+        """Choose pivots of a matrix, and factorize it."""
         rows = canonical(A)
         self.shape, self.dtype = rows.shape, rows.dtype
         self._rows = rows.copy()
@@ -118,21 +128,28 @@ class FactorizedMatrix:
         self._lu = None
         if form is not None and not _is_mesh(rows, form):
             least = SPARSE * rows.nnz
-            self._lu = SparseLUFactor.of(self._rows, form, least, once)
+            self._lu = SparseLUFactor.of(self._rows, form, least, self._once)
             if self._lu is None and not _is_nearly_symmetric(rows):
                 most = max(least, min(SPARSE_BEFORE_DELAYS * rows.nnz, SPARSE_AT_MOST))
-                self._lu = SparseLUFactor.of(self._rows, form, most, once)
-        self._uses_lu = self._lu is not None
+                self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
+        self._uses_lu, self._small = self._lu is not None, None
         if not self._uses_lu:
             self._factor = self.factor  # now, to refuse what is singular
             if form is not None and self._factor.delayed_pivots > 0:
                 most = SPARSE_BEFORE_DELAYS * rows.nnz
-                self._lu = SparseLUFactor.of(self._rows, form, most, once)
+                self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
                 self._uses_lu = self._lu is not None
+
+    def _analyzed(self) -> FactorizedMatrix:
+        """The same with an analysis, which a small matrix lacks before it is needed."""
+        if (small := self._small) is not None:
+            self._analyze(small.matrix())
+        return self
 
     @property
     def system(self) -> System:
         """The matrix in blocks."""
+        self._analyzed()
         if self._uses_lu and self._lu is not None:
             self._rows.data = self._lu.data.copy()
         if self._system is None:
@@ -159,11 +176,13 @@ class FactorizedMatrix:
     @property
     def diagonal_blocks(self) -> int:
         """Blocks of the block triangular form; 1 where it is not used."""
+        self._analyzed()
         return self._lu.form.block.size - 1 if self._lu and self._uses_lu else 1
 
     @property
     def nnz(self) -> int:
         """Entries that are stored for the factors."""
+        self._analyzed()
         if self._lu is not None and self._uses_lu:
             return self._lu.nnz
         return int(self.factor.symbolic.arena_size)
@@ -188,6 +207,10 @@ class FactorizedMatrix:
         OverflowError
             If the solution leaves the range of numbers.
         """
+        if (small := self._small) is not None:
+            if trans == "N" and (x := small.solve(np.asarray(rhs))) is not None:
+                return x
+            self._analyzed()
         if self._uses_lu and self._lu is not None:
             x = self._lu.solve(np.asarray(rhs), trans)
             if x is not None:
@@ -213,6 +236,7 @@ class FactorizedMatrix:
         SingularPivotError
             If the matrix is singular.
         """
+        self._analyzed()
         if self._lu is None:
             factor = self.factor
             self._load(A)
@@ -465,7 +489,8 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
         dtype = np.dtype(np.complex128)
     one = right.ndim == 1 or right.shape[1] == 1
     columns = right.ravel() if one else right
-    x = FactorizedMatrix(A.astype(dtype), permc_spec, 0.0, once=True).solve(columns.astype(dtype))
+    A, columns = A.astype(dtype, copy=False), columns.astype(dtype, copy=False)
+    x = FactorizedMatrix(A, permc_spec, 0.0, once=True).solve(columns)
     if single:
         with np.errstate(over="ignore"):
             x = x.astype(np.complex64)

@@ -15,7 +15,16 @@ from graphsys.analysis.block_triangular import block_triangular_form
 from graphsys.interop.sparse_linalg import SPARSE
 from graphsys.kernels.program.sparse_lu import AFTER, LONG, PART_FIELDS, REST
 from graphsys.kernels.single.dense_lu import factorize_dense
+from graphsys.numeric import small_matrix
 from graphsys.numeric.sparse_lu import SparseLUFactor
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_dense_factors():
+    """All matrices are analyzed here: small ones would get dense factors at first."""
+    rows, small_matrix.SMALL_ROWS = small_matrix.SMALL_ROWS, 0
+    yield
+    small_matrix.SMALL_ROWS = rows
 
 
 def shuffled(A, rng):

@@ -1,0 +1,133 @@
+"""Dense factors of small sparse matrices: right or left to an analysis, and never in the way."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csc_array, csr_array, eye_array, random_array
+
+import graphsys as gs
+from graphsys.numeric.small_matrix import SMALL_ROWS, SmallFactor
+
+EPS = np.finfo(float).eps
+FORMS = ["csr", "csc"]
+
+
+def matrix(n, seed=0, form="csr"):
+    rng = np.random.default_rng(seed)
+    A = random_array((n, n), density=min(1.0, 4.0 / n), rng=rng, data_sampler=rng.standard_normal)
+    return csr_array(A + csr_array(np.eye(n)[rng.permutation(n)] * 3.0)).asformat(form)
+
+
+def backward_error(A, x, b):
+    return np.max(np.abs(A @ x - b) / (abs(A) @ np.abs(x) + np.abs(b)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_two_rows_by_hand(form):
+    # [2 1; 4 3] x = [5, 13]: x = [1, 3]
+    factor = SmallFactor.of(csr_array([[2.0, 1.0], [4.0, 3.0]]).asformat(form))
+    assert np.abs(factor.solve(np.array([5.0, 13.0])) - [1.0, 3.0]).max() <= 16.0 * EPS
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 30, SMALL_ROWS])
+@pytest.mark.parametrize("exponent", [0, 30, 300])
+def test_solutions_of_scaled_matrices_have_small_errors_in_every_row(form, n, exponent):
+    rng = np.random.default_rng(n)
+    row, column = rng.integers(-exponent, exponent + 1, (2, n))
+    A = matrix(n, n)
+    wide = A.tocoo()
+    data = np.ldexp(wide.data, row[wide.row] + column[wide.col])
+    wide = csr_array(coo_array((data, (wide.row, wide.col)), shape=A.shape)).asformat(form)
+    b = rng.standard_normal(n)
+    factors = gs.splu(wide)
+    x = np.ldexp(factors.solve(np.ldexp(b, row)), column)
+    assert factors._small is not None or exponent
+    assert backward_error(A, x, b) <= 64.0 * EPS
+    assert np.allclose(x, np.linalg.solve(A.toarray(), b))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_matrix_is_a_copy_and_an_analysis_follows_when_it_is_needed(form):
+    A = matrix(20, 1, form)
+    given, b = A.copy(), np.arange(20.0)
+    factors = gs.splu(given)
+    given.data[:] = np.nan
+    for one in (factors, copy.deepcopy(factors), pickle.loads(pickle.dumps(factors))):
+        assert one._small is not None
+        assert one.shape == (20, 20) and one.dtype == float
+        assert backward_error(A, one.solve(b), b) <= 64.0 * EPS
+        assert one._small is not None
+        assert backward_error(csr_array(A.T), one.solve(b, "T"), b) <= 64.0 * EPS
+        assert one._small is None and one.nnz >= A.nnz and one.diagonal_blocks >= 1
+        one.refactorize(2.0 * A)
+        assert backward_error(2.0 * A, one.solve(b), b) <= 64.0 * EPS
+    assert np.isclose(gs.splu(A).factor.slogdet()[1], np.linalg.slogdet(A.toarray())[1])
+    assert np.array_equal(gs.splu(A).system.toarray(), A.toarray())
+
+
+def test_right_hand_sides_of_all_kinds():
+    A, b = matrix(12, 2), np.random.default_rng(0).standard_normal((12, 6))
+    for rhs in (
+        b,
+        b[:, ::2],
+        b[:, 0],
+        np.ones(24)[::2],
+        list(b[:, 0]),
+        b[:, 0] * 1j,
+        np.arange(12),
+    ):
+        x = gs.splu(A).solve(rhs)
+        assert x.shape == np.shape(rhs) and np.allclose(A @ x, rhs)
+    factors = gs.splu(A)
+    for wrong in (np.ones(11), np.full(12, np.nan), np.ones((3, 12))):
+        with pytest.raises(ValueError):
+            factors.solve(wrong)
+    with pytest.raises(ValueError, match="trans"):
+        factors.solve(b, "X")
+
+
+@pytest.mark.parametrize(
+    "A",
+    [
+        csr_array([[1.0, 2.0], [2.0, 4.0]]),  # singular
+        csr_array([[1.0, 1.0], [1.0, 1.0 + 2.0**-30]]),  # nearly
+        csr_array([[1.0, 1e-9], [1.0, 1.0]]),  # entries far apart
+        csr_array((2, 2)),
+        csr_array((0, 0)),
+        csr_array(np.array([[1.0, 5e-324], [0.0, 5e-324]])),  # reciprocals leave the range
+        eye_array(SMALL_ROWS + 1, format="csr"),
+        eye_array(2, dtype=np.float32, format="csr"),
+        eye_array(2, dtype=complex, format="csr"),
+        coo_array(np.eye(2)),
+    ],
+)
+def test_other_matrices_are_left_to_an_analysis(A):
+    assert SmallFactor.of(A) is None
+
+
+@pytest.mark.parametrize("kind", [csr_array, csc_array])
+def test_tables_that_are_not_sound_or_not_sorted_are_left_to_an_analysis(kind):
+    def of(data, index, start):
+        A = kind((2, 2))
+        A.data, A.indices, A.indptr = (np.array(v) for v in (data, index, start))
+        return A
+
+    assert SmallFactor.of(of([2.0, 3.0], [0, 1], [0, 1, 2])) is not None
+    for index, start in (
+        ([0, 2], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 3, 2]), ([0, 1], [0, 1, 3]),
+        ([0, 1], [1, 1, 2]), ([1, 0], [0, 2, 2]), ([0, 1], [0, 1]), ([0, 0], [0, 2, 2]),
+    ):  # fmt: skip
+        assert SmallFactor.of(of([2.0, 3.0], index, start)) is None
+    assert SmallFactor.of(of([2.0, np.inf], [0, 1], [0, 1, 2])) is None
+    twice = csr_array(([1.0, 1.0, 2.0], ([0, 0, 1], [0, 0, 1])), shape=(2, 2))
+    assert gs.spsolve(twice, np.array([2.0, 2.0])).tolist() == [1.0, 1.0]
+
+
+def test_solutions_out_of_range_are_those_of_an_analysis():
+    factors = gs.splu(csr_array(np.diag([1e-200, 1.0])))
+    with pytest.raises(OverflowError):
+        factors.solve(np.array([1e200, 1.0]))
+    assert factors.solve(np.array([1e-200, 1.0])).tolist() == [1.0, 1.0]
