@@ -538,3 +538,23 @@ def test_a_bidiagonal_matrix_of_many_rows():
     assert factors.diagonal_blocks == n and factors.nnz == A.nnz
     assert factors.solve(np.ones(n)) == pytest.approx(1.0, rel=0.5)
     assert np.abs(A @ factors.solve(np.ones(n)) - 1.0).max() <= 4e-16
+
+
+def test_complex_pivots_that_vanish_are_refused_or_replaced():
+    A = csr_array(np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 5.0]]) * (1.0 + 1.0j))
+    factors = gs.splu(A)
+    assert factors._uses_lu
+    singular = A.copy()
+    singular.data = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0]) * (1.0 + 1.0j)
+    with pytest.raises(gs.SingularPivotError):
+        factors.refactorize(singular)
+    other = A.copy()  # regular, but without the first pivots
+    other.data = np.array([0.0, 1.0, 1.0, 0.0, 1.0, 2.0, 1.0]) * (1.0 + 1.0j)
+    other[2, 2] = 3.0j
+    factors.refactorize(other)
+    assert np.allclose(other @ factors.solve(np.ones(3)), 1.0)
+    alone = gs.splu(csr_array(np.diag([1j, 2j])))
+    with pytest.raises(gs.SingularPivotError):
+        alone.refactorize(csr_array((np.array([0j, 1j]), ([0, 1], [0, 1])), shape=(2, 2)))
+    alone.refactorize(csr_array(np.diag([2j, 4j])))
+    assert np.allclose(alone.solve(np.ones(2)), [-0.5j, -0.25j])

@@ -89,7 +89,7 @@ def _factorize(frame, operation, scaled, data, f):
     for e in range(f.size):
         f[e] = 0.0
     for s in range(single.size):
-        inverse = 1.0 / given[single_at[s]]
+        inverse = _inverse(given[single_at[s]])
         pivot[single[s]] = inverse
         wrong |= not 0.0 < abs(inverse) < np.inf
     for e in range(load_at.size):
@@ -100,7 +100,7 @@ def _factorize(frame, operation, scaled, data, f):
         for e in range(step[s + 1], step[s + 1 + STEP_FIELDS]):
             k = pivots[e]
             wrong |= not abs(pivot[k]) > floor[k]
-            pivot[k] = 1.0 / pivot[k]
+            pivot[k] = _inverse(pivot[k])
         for e in range(step[s + 2], step[s + 2 + STEP_FIELDS]):
             u = scaled[2 * e]
             upper[u] *= pivot[scaled[2 * e + 1]]
@@ -118,6 +118,12 @@ def _factorize(frame, operation, scaled, data, f):
     if wrong != 0 or weak != 0:
         return WEAK
     return DONE if doubtful == 0 else DOUBTFUL
+
+
+@inlined
+def _inverse(pivot):
+    """1 / pivot, 0 of none: complex division by zero would end the kernel."""
+    return 1.0 / pivot if pivot != 0.0 else pivot
 
 
 @inlined
@@ -171,7 +177,7 @@ def _factorize_rows(frame, s, f, floor):
                     w[upper_column[u]] -= factor * upper[u]
                 e += 1
         if k < rest:
-            size, inverse = abs(w[column[k]]), 1.0 / w[column[k]]
+            size, inverse = abs(w[column[k]]), _inverse(w[column[k]])
             wrong |= not size > floor[k]
             pivot[k] = inverse
             for e in range(upper_start[k], upper_start[k + 1]):
