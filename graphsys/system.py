@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.kernels.single.matrix import is_symmetric
 from graphsys.matrix import from_scipy as cutting
 from graphsys.matrix.assembly import Chosen, graph_of_blocks
 from graphsys.matrix.block import Block, as_block, as_dtype, as_numbers, symmetric_block
@@ -179,7 +180,7 @@ class System(Sealed):
         system = cls(cutting.cut(rows, dims, labels), dtype=rows.dtype, symmetric=symmetric)
         system._entries = cutting.entries_at(system.graph, rows)
         system.entry_at = system._entries.at
-        system.set_from_scipy(rows)
+        system._set_entries(rows)
         return system
 
     @classmethod
@@ -369,6 +370,10 @@ class System(Sealed):
         rows = cutting.canonical(A)
         if rows.shape != self.shape:
             raise ValueError(f"A has shape {rows.shape}, the system has {self.shape}")
+        self._set_entries(rows)
+
+    def _set_entries(self, rows: Any) -> None:
+        """`set_from_scipy` for a canonical CSR array of this shape."""
         entries = self._entries
         if entries is None or not entries.fit(rows):
             entries = cutting.entries_at(self.graph, rows)
@@ -411,7 +416,7 @@ class System(Sealed):
         if numbers.shape != self._values.shape:
             raise ValueError(f"values has shape {numbers.shape}, it must be ({self.graph.nnz},)")
         cutting.check_finite(self.graph, numbers)
-        if self.symmetric:
+        if self.symmetric and not is_symmetric(*self.graph.tables(), numbers):
             numbers = cutting.symmetric_values(self.graph, numbers, self._pattern())
         self._values[...] = numbers
 

@@ -48,7 +48,7 @@ GROWS = 1024.0
 LARGEST = 64.0, 16.0, 512.0
 #: Exponent of the smallest entry, rows and columns scaled, below which errors of small unknowns may
 #: be invisible in the rows that are used to judge factors.
-WILD = 20
+WILD = 17
 #: The same for scales relative to geometric means of rows and columns: a place without an entry may
 #: be scaled by as much, so that growth there counts for less than it is.
 APART = 14.0

@@ -16,6 +16,7 @@ from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, ranges
 from graphsys.interop.symmetric_entries import SymmetricEntries
 from graphsys.kernels.base.layout import ORDER_AT
 from graphsys.matrix.block import as_numbers
+from graphsys.matrix.from_scipy import canonical
 from graphsys.matrix.scipy_tables import checked
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.selected_inverse import SelectedInverse
@@ -746,12 +747,12 @@ def _full(A: Any, beta: float) -> Any:
         raise TypeError("A is complex: there is no Cholesky factor of Hermitian matrices here")
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"the matrix must be square, its shape is {A.shape}")
-    full = sp.csr_array(A)
-    below, above = sp.tril(full, -1), sp.triu(full, 1)
-    if not above.count_nonzero():
-        full = full + below.T
-    elif not below.count_nonzero():
-        full = full + above.T
+    full = canonical(A)
+    row = np.repeat(np.arange(A.shape[0]), np.diff(full.indptr))
+    some = full.data != 0
+    below, above = (some & (row > full.indices)).any(), (some & (row < full.indices)).any()
+    if below != above:
+        full = full + sp.csr_array((sp.tril(full, -1) if below else sp.triu(full, 1)).T)
     if beta:
         full = full + sp.diags_array(np.full(A.shape[0], beta, np.result_type(A.dtype, np.float32)))
     return sp.csr_array(full)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphsys.kernels.analysis.graph import group_rows, list_neighbors
 from graphsys.matrix.block import SYMMETRY_ULP, as_dtype, asymmetry
 from graphsys.matrix.graph import BlockGraph, block_sizes, from_pairs
 from graphsys.matrix.scipy_tables import checked
@@ -122,23 +123,13 @@ def find_blocks(rows: Any) -> Int:
     n_rows = rows.shape[0]
     if n_rows == 0:
         return np.zeros(0, dtype=np.int64)
-    pattern = sp.csr_array(
-        (np.ones(rows.nnz, dtype=np.float32), rows.indices, rows.indptr), shape=rows.shape
-    )
-    pattern = sp.csr_array(pattern + pattern.T + sp.eye_array(n_rows, dtype=np.float32))
-    pattern.sum_duplicates()
-    start, column = pattern.indptr.astype(np.int64), pattern.indices
-    degree = np.diff(start)
-    # Where two rows have one length, entry p of the second faces entry p - degree of the first.
-    row = np.repeat(np.arange(n_rows), degree)
-    facing = np.maximum(np.arange(column.size) - degree[row], 0)
-    differs = np.add.reduceat(column != column[facing], start[:-1], dtype=np.int64) > 0
-    opens = np.ones(n_rows, dtype=bool)
-    opens[1:] = (degree[1:] != degree[:-1]) | differs[1:]
-    first = np.flatnonzero(opens)
-    run = np.arange(n_rows) - np.repeat(first, np.diff(first, append=n_rows))
-    first = np.flatnonzero(run % LARGEST_FOUND_BLOCK == 0)
-    return np.diff(first, append=n_rows)
+    ends = np.stack([np.repeat(np.arange(n_rows), np.diff(rows.indptr)), rows.indices])
+    start, neighbor = np.empty(n_rows + 1, np.int64), np.empty(2 * rows.nnz, np.int64)
+    place, bucket = np.empty((2, n_rows), np.int64), np.empty(2 * rows.nnz, np.int64)
+    list_neighbors(ends, place, bucket, start, neighbor)
+    size = np.empty(n_rows, np.int64)
+    count = group_rows(start, neighbor, LARGEST_FOUND_BLOCK, size)
+    return size[:count].copy()
 
 
 def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:

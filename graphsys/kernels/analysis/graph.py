@@ -79,3 +79,42 @@ def lay_blocks(
         row += size[i]
     row_start[size.size] = row
     return at
+
+
+@interpreted
+def group_rows(
+    # In:
+    start,
+    neighbor,
+    most,
+    # Out:
+    size,
+):
+    """Consecutive rows that have each other and else the same neighbors, up to ``most``: sizes.
+
+    Returns how many groups there are.
+    """
+    n, count = start.size - 1, -1
+    for k in range(n):
+        alike = k > 0 and size[count] < most
+        if alike:
+            p, q, last = start[k - 1], start[k], start[k + 1]
+            alike = q - p == last - q
+            linked = False
+            while alike and (p < start[k] or q < last):
+                if p < start[k] and neighbor[p] == k:
+                    linked = True
+                    p += 1
+                elif q < last and neighbor[q] == k - 1:
+                    q += 1
+                else:
+                    alike = p < start[k] and q < last and neighbor[p] == neighbor[q]
+                    p += 1
+                    q += 1
+            alike = alike and linked
+        if alike:
+            size[count] += 1
+        else:
+            count += 1
+            size[count] = 1
+    return count + 1

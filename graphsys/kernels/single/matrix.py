@@ -133,3 +133,29 @@ def subtract_outer_products(
                 values, at, size[i], y, row_start[i], rows, x, row_start[j], rows, 1,
                 size[i], size[j], count,
             )  # fmt: skip
+
+
+@kernel
+def is_symmetric(size, row_start, neighbor_start, neighbor, diagonal_at, block_at, values):
+    """True if the matrix equals its transpose to the last bit."""
+    wrong = 0
+    for i in range(size.size):
+        n, at = size[i], diagonal_at[i]
+        for c in range(n):
+            for r in range(c):
+                wrong |= values[at + r + n * c] != values[at + c + n * r]
+        for p in range(neighbor_start[i], neighbor_start[i + 1]):
+            j = neighbor[p]
+            if j > i:
+                first, last = neighbor_start[j], neighbor_start[j + 1]
+                while first < last:  # the place of i among the neighbors of j
+                    middle = (first + last) // 2
+                    if neighbor[middle] < i:
+                        first = middle + 1
+                    else:
+                        last = middle
+                at, across, m = block_at[p], block_at[first], size[j]
+                for c in range(m):
+                    for r in range(n):
+                        wrong |= values[at + r + n * c] != values[across + c + m * r]
+    return wrong == 0
