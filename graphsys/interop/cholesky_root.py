@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,49 +11,50 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsys.kernels.base.layout import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
+from graphsys.kernels.single.cholesky_root import block_roots, solve_lower, write_lower
 from graphsys.kernels.single.substitution import pivot_blocks
 from graphsys.numeric.both_triangles import wide_factors, wide_program
 from graphsys.numeric.factorization import Factorization
-from graphsys.numeric.solver import Solver
+from graphsys.numeric.solver import explain_not_finite
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Tables:
     """Places of D^-1 and W in the arena, for one program; rows are in elimination order.
 
     Attributes
     ----------
     program : ndarray of int
-    wide : ndarray of int
-        The program with places for all of W: see `graphsys.numeric.both_triangles`.
     order : ndarray of int, shape (N,)
         The user's row of each row.
-    blocks : list of tuple (rows (c, w), places (c, w, w))
-        Pivot blocks of one size w together.
-    upper : ndarray of int, shape (e,)
-        Places of W by rows.
-    start : ndarray of int, shape (N + 1,)
-        Row k of W is ``upper[start[k]:start[k + 1]]``.
-    column : ndarray of int, shape (e,)
+    at, ld, size : ndarray of int, shape (b,)
+        Places, leading dimensions and sizes of the pivot blocks.
     """
 
     program: Ints
-    wide: Ints
     order: Ints
-    blocks: list[tuple[Ints, Ints]]
-    upper: Ints
-    start: Ints
-    column: Ints
+    at: Ints
+    ld: Ints
+    size: Ints
 
     @classmethod
     def of(cls, program: Ints) -> Tables:
         """Tables of a program that has all nodes."""
-        given, program = program, wide_program(program)
-        rows = int(program[ROWS])
-        order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
+        order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
+        return cls(program, order, *(np.array(table) for table in pivot_blocks(program)))
+
+    @cached_property
+    def wide(self) -> Ints:
+        """The program with places for all of W: see `graphsys.numeric.both_triangles`."""
+        return wide_program(self.program)
+
+    @cached_property
+    def upper(self) -> tuple[Ints, Ints, Ints]:
+        """Where rows of W begin (N + 1,), their columns, and their places in the wide arena."""
+        program = self.wide
         panel = program[program[STARTS_AT] : program[STARTS_AT] + program[SUPERNODES]]
         p, q, first, lower, upper, pivots, runs = (program[panel + k] for k in range(7))
 
@@ -60,15 +62,10 @@ class Tables:
         below = ranges(program[run_at + 2], program[run_at + 1])  # rows below each panel
         below_at = np.cumsum(q) - q
 
-        at, ld, w = pivot_blocks(program)
+        at, ld, w = self.at, self.ld, self.size
         s = np.repeat(np.arange(panel.size), pivots)
         offset = (at - lower[s]) // (ld + 1)  # of the block in its panel
-        blocks = []
-        for size in np.unique(w):
-            chosen, step = np.flatnonzero(w == size), np.arange(size)
-            places = at[chosen, None, None] + step[:, None] + step * ld[chosen, None, None]
-            blocks.append(((first[s] + offset)[chosen, None] + step, places))
-
+        rows = self.order.size
         block = np.repeat(np.arange(w.size), w)  # of each row
         r = np.arange(rows) - (np.cumsum(w) - w)[block]
         s, offset, w, ld, at = s[block], offset[block], w[block], ld[block], at[block]
@@ -81,10 +78,13 @@ class Tables:
         ahead = np.concatenate([np.arange(rows), below])
         column_at = np.column_stack([first_column, rows + below_at[s]]).ravel()
         start = np.concatenate([[0], np.cumsum(inner + q[s])])
-        return cls(
-            given, program, order, blocks, ranges(starts, counts, steps), start,
-            ahead[ranges(column_at, counts)],
-        )  # fmt: skip
+        return start, ahead[ranges(column_at, counts)], ranges(starts, counts, steps)
+
+    @cached_property
+    def lower_start(self) -> Ints:
+        """Where the columns of L begin, shape (N + 1,)."""
+        left = np.repeat(np.cumsum(self.size), self.size) - np.arange(self.order.size)
+        return np.concatenate([[0], np.cumsum(left + np.diff(self.upper[0]))])
 
 
 def ranges(start: Ints, count: Ints, step: Any = 1) -> Ints:
@@ -97,9 +97,7 @@ def ranges(start: Ints, count: Ints, step: Any = 1) -> Ints:
 class Root:
     """Cholesky factor P A P^T = L L^T of a factorized matrix, from the pivot blocks of its L D L^T.
 
-    With unit block triangular I + W^T and D = C C^T, L = (I + W^T) C. An arena with W, with
-    D^-1 := C^-T and without lower blocks makes the kernel of a solve compute L^-T, and that of a
-    transposed solve L^-1.
+    With unit block triangular I + W^T and D^-1 = U U^T, U upper triangular, L = (I + W^T) U^-T.
 
     Parameters
     ----------
@@ -112,72 +110,51 @@ class Root:
     def __init__(self, factorization: Factorization, tables: Tables, by_rows: bool = False) -> None:
         self.tables, self._factorization, self.by_rows = tables, factorization, by_rows
         self.pivot_ratio = factorization.pivot_ratio
-        arena = factorization.arena
+        arena, size = factorization.arena, tables.size
         self.diagonal = np.empty(tables.order.size, arena.dtype)  # of L
-        self._roots: list[Array] = []  # C^-T, upper triangular
-        for rows, places in tables.blocks:
-            inverse = arena[places]
-            inverse = 0.5 * (inverse + np.swapaxes(inverse, 1, 2))
-            try:  # D^-1 = U U^T with U upper triangular: backwards, from the last row
-                root = np.linalg.cholesky(inverse[:, ::-1, ::-1])[:, ::-1, ::-1]
-            except np.linalg.LinAlgError:
-                eigenvalues = np.linalg.eigvalsh(inverse)
-                lost = rows[~(eigenvalues[:, 0] > 0.0)]
-                raise IndefiniteError(
-                    int(tables.order[(lost if lost.size else rows)[0, 0]])
-                ) from None
-            self._roots.append(root)
-            self.diagonal[rows] = 1.0 / np.diagonal(root, axis1=1, axis2=2)
+        self._roots = np.empty(int((size * size).sum()), arena.dtype)
+        row = block_roots(tables.at, tables.ld, size, arena, self._roots, self.diagonal)
+        if row >= 0:
+            raise IndefiniteError(int(tables.order[row]))
         self.scale: Array | None = None
         if factorization.scaling is not None:  # A = R^-1 (R A R) R^-1
             exponent = factorization.scaling.row[tables.order]
             self.scale = np.ldexp(np.ones(exponent.size, arena.dtype), exponent)
             self.diagonal /= self.scale
-        self._half: Solver | None = None
+        self._lower: tuple[Ints, Array] | None = None
 
     def solve(self, b: Array, transposed: bool) -> Array:
         """L^-1 b, or L^-T b, of rows in elimination order, shape (N,) or (N, k)."""
-        if self._half is None:
-            factors, symbolic = self._factors(), self._factorization.symbolic
-            arena = np.zeros_like(factors)
-            arena[self.tables.upper] = factors[self.tables.upper]
-            for (_, places), root in zip(self.tables.blocks, self._roots):
-                arena[places] = root
-            symbolic = replace(symbolic, program=self.tables.wide)
-            self._half = Solver(symbolic, arena, None, 1.0, 0, None)
-        scale = None if self.scale is None else self.scale.reshape(-1, *(1,) * (b.ndim - 1))
-        right = np.empty_like(b, order="F")
-        right[self.tables.order] = b if transposed or scale is None else b * scale
-        count = 1 if b.ndim == 1 else b.shape[1]
-        flat = self._half.substitute(right.ravel(order="F"), count, not transposed)
-        x: Array = flat.reshape(b.shape, order="F")[self.tables.order]
-        return x if not transposed or scale is None else x * scale
-
-    def _factors(self) -> Array:
-        """Factors with all of W."""
-        return wide_factors(self.tables.program, self.tables.wide, self._factorization.arena)
+        x = np.array(b, order="C")
+        solve_lower(self.tables.lower_start, *self._columns(), transposed, x.ravel())
+        if not np.isfinite(x).all():
+            given = np.empty_like(b)
+            given[self.tables.order] = b
+            explain_not_finite(self._factorization.symbolic.graph, given.ravel(order="F"))
+        return x
 
     def matrix(self) -> Any:
         """L as a `scipy.sparse.csc_array`, shape (N, N)."""
-        tables, n = self.tables, self.diagonal.size
-        below = sp.csc_array(
-            (self._factors()[tables.upper], tables.column, tables.start), shape=(n, n)
-        )
-        rows, columns, entries = [], [], []
-        for (row, _), root in zip(tables.blocks, self._roots):
-            i, j = np.tril_indices(row.shape[1])
-            rows.append(row[:, i].ravel())
-            columns.append(row[:, j].ravel())
-            entries.append(np.swapaxes(np.linalg.inv(root), 1, 2)[:, i, j].ravel())
-        where = (np.concatenate(rows), np.concatenate(columns)) if rows else ([], [])
-        data = np.concatenate(entries) if entries else np.empty(0)
-        C = sp.csc_array((data, where), shape=(n, n))
-        L = sp.csc_array(below @ C + C)
-        if self.scale is not None:
-            L = sp.csc_array(sp.diags_array(1.0 / self.scale) @ L)
-        L.sort_indices()  # the diagonal comes first in each column
-        L.data[L.indptr[:-1]] = self.diagonal
-        return L
+        index, data = self._columns()
+        n = self.diagonal.size
+        arrays = data.copy(), index.copy(), self.tables.lower_start.copy()
+        return sp.csc_array(arrays, shape=(n, n))
+
+    def _columns(self) -> tuple[Ints, Array]:
+        """Rows and numbers of L by columns, the diagonal first; computed once."""
+        if self._lower is None:
+            tables, start = self.tables, self.tables.lower_start
+            factors = wide_factors(tables.program, tables.wide, self._factorization.arena)
+            index, data = np.empty(start[-1], np.int64), np.empty(start[-1], factors.dtype)
+            inverse = np.empty(int(tables.size.max(initial=0)) ** 2, factors.dtype)
+            write_lower(
+                tables.size, *tables.upper, start, self._roots, factors, inverse, index, data
+            )
+            if self.scale is not None:
+                data /= self.scale[index]
+            data[start[:-1]] = self.diagonal
+            self._lower = index, data
+        return self._lower
 
 
 class IndefiniteError(Exception):
