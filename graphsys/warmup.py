@@ -16,6 +16,7 @@ from graphsys.families import (
     random_saddle_system,
     random_system,
 )
+from graphsys.interop.cholesky import cholesky
 from graphsys.interop.sparse_linalg import splu
 from graphsys.matrix.from_scipy import canonical
 from graphsys.numeric.sparse_lu import SparseLUFactor
@@ -57,13 +58,15 @@ def _block_triangular() -> int:
     rows = canonical(csr_array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [1.0, 1.0, 1.0]]))
     form = block_triangular_form(rows)
     assert form is not None
-    factor = SparseLUFactor.of(rows, form, 9)
-    assert factor is not None
-    factor.solve(np.ones(3))
-    factor.solve(np.ones(3), "T")
+    lu = SparseLUFactor.of(rows, form, 9)
+    assert lu is not None
+    lu.solve(np.ones(3))
+    lu.solve(np.ones(3), "T")
     splu(rows, "NATURAL").refactorize(rows)
     splu(rows).solve(np.ones(3))
-    return 3
+    factor = cholesky(csr_array([[2.0, 1.0], [1.0, 2.0]]))
+    factor.solve_L(np.ones(2))
+    return 4
 
 
 def _with_delayed_pivots() -> int:

@@ -73,6 +73,7 @@ class _Program:
             self.row,
         )  # fmt: skip
         self.spare: list[Array] = []
+        self.spare_refined: list[tuple[Array, Array, Array]] = []
         self._factorize: Callable[..., int] = entry(
             factorize_parts, MISFIT, self.frame, tables.operation, tables.scaled,
             rows.indptr.copy(), rows.indices.copy(), self.data,
@@ -111,17 +112,24 @@ class _Program:
 
     def _refined(self, b: Any, x: Array, transposed: bool, work: Array) -> int:
         n, good = self.rows.shape[0], GOOD * EPS[self.data.dtype]
-        size, r, better = np.empty(n), np.empty(n, x.dtype), np.empty(n, x.dtype)
+        try:
+            size, r, better = self.spare_refined.pop()
+        except IndexError:
+            size, r, better = np.empty(n), np.empty(n, x.dtype), np.empty(n, x.dtype)
         if self._solve_refined is None:
             self._solve_refined = entry(
                 solve_parts_refined, MISFIT, self.frame, r, transposed, good, work, size, r,
                 better, r,
             )  # fmt: skip
         call, failed = self._solve_refined, 0
-        for at in range(0, x.size, n):
-            part = slice(at, at + n)
-            status = call(self.frame, b[part], transposed, good, work, size, r, better, x[part])
-            failed = max(failed, status)
+        if x.size == n:
+            failed = call(self.frame, b, transposed, good, work, size, r, better, x)
+        else:
+            for at in range(0, x.size, n):
+                part = slice(at, at + n)
+                status = call(self.frame, b[part], transposed, good, work, size, r, better, x[part])
+                failed = max(failed, status)
+        self.spare_refined.append((size, r, better))
         return failed
 
 
