@@ -61,13 +61,31 @@ class SmallFactor:
         return kind((self.data, self.index, self.start), shape=(n, n))
 
     def solve(self, b: Array) -> Array | None:
-        """Solution of A x = b; None if b is no vector of numbers of this type, or x is not good."""
+        """Solution of A x = b; None if b is not of this type or shape, or x is not good.
+
+        Parameters
+        ----------
+        b : ndarray, shape (N,) or (N, k)
+
+        Returns
+        -------
+        ndarray, shape of b, or None
+        """
         n = self.start.size - 1
-        if b.dtype != FLOAT or b.shape != (n,):
+        if b.dtype != FLOAT or b.ndim not in (1, 2) or b.shape[0] != n:
             return None
-        work, x = np.empty(4 * n), np.empty(n)
-        status = _call(solve_small, *self._tables, b, GOOD_ERROR * EPS[FLOAT], work, x)
-        return x if status == GOOD else None
+        if b.ndim == 1:
+            work, x = np.empty(4 * n), np.empty(n)
+            b = np.ascontiguousarray(b)
+            status = _call(solve_small, *self._tables, b, GOOD_ERROR * EPS[FLOAT], work, x)
+            return x if status == GOOD else None
+        columns = np.empty((b.shape[1], n))
+        for column, given in zip(columns, np.ascontiguousarray(b.T), strict=True):
+            found = self.solve(given)
+            if found is None:
+                return None
+            column[:] = found
+        return columns.T
 
 
 #: Calls of kernels, by kernel and type of indices.

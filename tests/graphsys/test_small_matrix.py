@@ -82,6 +82,8 @@ def test_right_hand_sides_of_all_kinds():
         x = gs.splu(A).solve(rhs)
         assert x.shape == np.shape(rhs) and np.allclose(A @ x, rhs)
     factors = gs.splu(A)
+    assert np.allclose(A @ factors.solve(b[:, ::2]), b[:, ::2]) and factors._small is not None
+    assert factors.solve(b[:, :0]).shape == (12, 0)
     for wrong in (np.ones(11), np.full(12, np.nan), np.ones((3, 12))):
         with pytest.raises(ValueError):
             factors.solve(wrong)
