@@ -4,7 +4,8 @@ Matrices of 1 to 60 rows are scaled by powers of two up to 2^480 = 3e144, row by
 column. A solution is right if its backward error is small in the matrix before that, row by row or
 in norms, or its error is that of its condition number. Wrong ones must come with a warning, unless
 LAPACK's is wrong too, or the matrix is singular to working precision. Matrices whose condition
-number is below 1e12 must not be refused.
+number is below 1e12 must not be refused; 1e10 for those of low rank, which may have a row of
+rounding errors alone.
 """
 
 import warnings
@@ -175,7 +176,7 @@ def faults(family, seed):
             try:
                 x = np.ldexp(solve(wide, right), column)
             except (gs.SingularPivotError, gs.NotPositiveDefiniteError):
-                if condition < 1e12:
+                if condition < (1e10 if family is of_low_rank else 1e12):
                     found.append((door, seed, f"refused, condition {condition:.0e}"))
                 continue
         assert all(issubclass(one.category, gs.InaccurateSolutionWarning) for one in caught)
