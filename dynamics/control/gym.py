@@ -219,13 +219,14 @@ class Task:
             control = self.most * np.clip(action, -1.0, 1.0)
             try:
                 start = model.state_of(states[i].copy())
-                start.interval = trace.interval
+                start.interval, start.memory = trace.interval, trace.memory
                 motion = simulate(model, start, seconds, controls=control)
             except ConvergenceError as error:
                 motion, done[i] = error.trajectory, False
             states[i] = motion.states[-1]
-            last = motion.at(np.array([len(motion) - 1]))
-            trace.interval, trace.parts = last[0].interval, last.parts
+            trace.interval, trace.memory = motion.final.interval, motion.memory
+            if self.sensors.sensors:
+                trace.parts = motion.at(np.array([len(motion) - 1])).parts
             trace.steps += len(motion) - 1
         return done
 
@@ -284,12 +285,15 @@ class Trace:
         See `State.interval`.
     parts : tuple of Part
         One record with the pairs of shapes that are near, where the model finds its contacts.
+    memory : object
+        See `Trajectory.memory`; an action then goes on where the one before ended.
     """
 
     sensors: Sensors
     steps: int = 0
     interval: tuple[float, float] = (0.0, 0.0)
     parts: tuple[Part, ...] = ()
+    memory: object = None
 
 
 def _acting(actions: Any, space: Any) -> Float:

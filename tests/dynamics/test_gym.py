@@ -67,6 +67,27 @@ def test_a_task_finds_its_contacts():
     assert env.state.pose[0, 2] == pytest.approx(0.1, abs=1e-4)
 
 
+def test_actions_go_on_where_the_one_before_ended():
+    """A task that finds its contacts moves as one run does, bit by bit, with rotors too."""
+    mech = dy.Mechanism()
+    ball = mech.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0, 0, 0.2))
+    mech.add_joint(
+        dy.Prismatic(mech.world, ball, (0, 0, 1), name="lift", actuated=True, armature=0.3)
+    )
+    mech.add_obstacle(dy.HalfSpace(), name="floor")
+    mech.collide()
+    model = mech.finalize(0.01)
+    task = dy.gym.Task(model, lambda q, rate, action: 0.0, skip=5, noise=0.0)
+    env = dy.gym.MechanismEnv(task)
+    env.reset(seed=0)
+    actions = np.array([[0.5], [-1.0], [0.25], [0.0]], np.float32)
+    for action in actions:
+        env.step(action)
+
+    whole = dy.simulate(model, task.start, 0.2, controls=np.repeat(actions, 5, axis=0))
+    assert np.array_equal(env.state.data, whole.final.data)
+
+
 def test_episodes_end_by_falling_and_by_time():
     env = dy.gym.MechanismEnv(balance(seconds=0.1))
     env.reset(seed=0)
