@@ -14,7 +14,7 @@ from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.settings import BARRIER
 from dynamics.kernels.stepping import step as kernel
-from dynamics.kinematics import coordinates, loop_closure, plane_placement
+from dynamics.kinematics import coordinates, loop_closure, plane_placement, posture_search
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.near_models import NearModels
 from dynamics.kinematics.near_run import NearRun
@@ -211,6 +211,9 @@ class Model:
     def initial_state(self) -> State:
         """Bodies where joints put them, all coordinates 0 or at the limit next to it, at rest.
 
+        Loops close within the limits of their joints, if such a posture is found; a motion refuses
+        to begin with another.
+
         Returns
         -------
         State
@@ -220,7 +223,9 @@ class Model:
         InconsistentStateError
             Where loops cannot be closed.
         """
-        return loop_closure.initial_state(self)
+        state = loop_closure.initial_state(self)
+        within = posture_search.within_limits(self, state, {}, {})
+        return state if within is state else plane_placement.placed(self, within)
 
     def assemble(
         self,
@@ -229,6 +234,9 @@ class Model:
         velocities: Mapping[Hashable, ArrayLike] | None = None,
     ) -> State:
         """Nearest state with closed loops and with the named joints at the given coordinates.
+
+        Where other joints of loops are then beyond their limits, as in a mirrored branch, it is a
+        state within them if one is found.
 
         Parameters
         ----------
@@ -246,7 +254,9 @@ class Model:
         InconsistentStateError
             Where there is none, naming the joint that stays open.
         """
-        return loop_closure.assemble(self, state, joints or {}, velocities or {})
+        joints, velocities = joints or {}, velocities or {}
+        found = loop_closure.assemble(self, state, joints, velocities)
+        return posture_search.within_limits(self, found, joints, velocities)
 
     def set_joint(
         self, state: State, name: Hashable, position: ArrayLike, velocity: ArrayLike = 0.0

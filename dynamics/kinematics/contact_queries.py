@@ -14,7 +14,7 @@ from dynamics import rotation
 from dynamics.errors import InconsistentStateError, UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kernels.contacts.geometry import ROUND
-from dynamics.kinematics import loop_closure
+from dynamics.kinematics import loop_closure, posture_search
 from dynamics.kinematics.plane_placement import apart, look_at, placed
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State
@@ -234,6 +234,17 @@ def separate(model: Model, state: State) -> State:
     -----
     Least moves in mass and inertia (Gauss-Newton), repeated.
     """
+    try:
+        return _separated(model, state)
+    except InconsistentStateError:
+        within = posture_search.within_limits(model, state, {}, {})
+        if within is state:
+            raise
+        return _separated(model, within)
+
+
+def _separated(model: Model, state: State) -> State:
+    """`separate` by least moves alone."""
     if model.near is not None:
         return _separate_near(model.near, state)
     after = _lifted(model, placed(model, state))
@@ -255,10 +266,15 @@ def separate(model: Model, state: State) -> State:
     closed = loop_closure.is_closed(model, after, loop_closure.CLOSED)
     if closed and (gaps >= -LEFT * _lengths(model)).all():
         return after
-    name = model.tables.contact_touches[int(np.argmin(gaps))][0]
+    left = gaps.min(initial=np.inf)
+    if left < -LEFT * _lengths(model).max(initial=0.0):
+        name = model.tables.contact_touches[int(np.argmin(gaps))][0]
+        text = f"{name!r} cannot be moved apart"
+    else:
+        name = loop_closure.most_open(model, after)
+        left, text = -np.abs(model.constraint_violation(after)).max(), f"{name!r} cannot be closed"
     raise InconsistentStateError(
-        f"{name!r} cannot be moved apart together with all other contacts, limits and joints: "
-        f"{-gaps.min():.2e} is left"
+        f"{text} together with all other contacts, limits and joints: {-left:.2e} is left"
     )
 
 
@@ -314,7 +330,7 @@ def _separate_near(models: NearModels, state: State) -> State:
     """`separate` of the near pairs, again while others come near and overlap."""
     for _ in range(ROUNDS):
         entry = models.entry(state)
-        after = separate(entry.near.model, entry.state)
+        after = _separated(entry.near.model, entry.state)
         if np.array_equal(after.data, entry.state.data):
             return state.copy()
         made = models.model.state_of(after.data[entry.near.columns], state.time)

@@ -280,7 +280,7 @@ class Kinematics:
         .. [1] C. L. Lawson, R. J. Hanson, Solving Least Squares Problems, SIAM, 1995, ch. 23.
         """
         tasks = [_Task(self, frame, target) for frame, target in targets.items()]
-        now = self.model.assemble(state)
+        now = loop_closure.assemble(self.model, state, {}, {})
         error, damping = self._errors(tasks, now), FIRST
         for _ in range(STEPS):
             beyond = self._beyond(now, limits)
@@ -389,7 +389,7 @@ class Kinematics:
         """The state with bodies displaced and turned, its loops closed again."""
         wide = np.zeros((self.model.n_bodies, layout.TWIST))
         wide[self._bodies] = move.reshape(-1, layout.TWIST)
-        return self.model.assemble(loop_closure.moved(state, wide))
+        return loop_closure.assemble(self.model, loop_closure.moved(state, wide), {}, {})
 
 
 class _Task:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,7 +105,7 @@ def is_closed(model: Model, state: State, most: float) -> bool:
     return bool(np.abs(row_units(model.tables) * g).max(initial=0.0) <= most)
 
 
-def _units(model: Model, targets: Mapping[Hashable, Float]) -> Float:
+def reciprocal_units(model: Model, targets: Mapping[Hashable, Float]) -> Float:
     """Reciprocal units of the rows of `equations`."""
     more = []
     for name in targets:
@@ -148,37 +148,14 @@ def assemble(
         for name, value in velocities.items()
     }
     twists = coordinates.twists_of(model, state)
-    weights = inverse_masses(model)
-    lengths = np.ones((len(model.bodies), 6))
+    weights, lengths = inverse_masses(model), mobilities(model)
     for one in model.mechanism.tendons.values():  # slides follow, if they are not held
         place = model.body_number(one.slider)
-        lengths[place, :3] = SLIDING
         weights[6 * place : 6 * place + 3] *= SLIDING
-    lengths[:, 3:] = np.array([[3.0 * b.mass / np.trace(b.inertia)] for b in model.bodies])
-    n = model.n_bodies
-    g, G = equations(model, after, targets)
-    units = _units(model, targets)
-    damping, jumps, rng = DAMPED, JUMPS, np.random.default_rng(0)
-    least = LeastChange()
-    for _ in range(ITERATIONS):
-        error = float(np.abs(units * g).max(initial=0.0))
-        if error <= CLOSED or (damping > HOPELESS and jumps == 0):
-            break
-        jump = damping > HOPELESS  # out of a valley, or off a saddle such as a flat linkage
-        if jump:
-            damping, jumps = DAMPED, jumps - 1
-            move = np.hstack([np.zeros((n, 3)), JOLT * rng.normal(size=(n, 3))])
-        else:
-            move = -least(G, g, lengths.ravel(), damping).reshape(n, 6)
-        trial = moved(after, move)
-        g_trial, G_trial = equations(model, trial, targets)
-        if jump or np.linalg.norm(units * g_trial) < np.linalg.norm(units * g):
-            after, g, G = trial, g_trial, G_trial
-            damping = max(DAMPED, 0.1 * damping)
-        elif error <= OPEN:
-            break  # round-off
-        else:
-            damping = max(CAREFUL, 10.0 * damping)
+    n, units = model.n_bodies, reciprocal_units(model, targets)
+    after, g = closest(
+        after, lengths.ravel(), units, lambda trial: equations(model, trial, targets), JUMPS
+    )
     if not np.abs(units * g).max(initial=0.0) <= OPEN:
         k = int(np.argmax(np.abs(units * g)))
         name = _owner(model, k, targets)
@@ -191,7 +168,7 @@ def assemble(
     if wanted:
         rates[model.n_rows :] = np.concatenate(list(wanted.values()))
     twist = twists.ravel() - LeastChange()(G, G @ twists.ravel() - rates, weights)
-    left = np.abs(_units(model, wanted) * (G @ twist - rates))
+    left = np.abs(reciprocal_units(model, wanted) * (G @ twist - rates))
     if not left.max(initial=0.0) <= UNMOVED * _fastest(model, twist.reshape(n, 6)):
         k = int(np.argmax(left))
         raise InconsistentStateError(
@@ -200,6 +177,65 @@ def assemble(
         )
     coordinates.set_twists(model, after, twist.reshape(n, 6), list(range(n)))
     return after
+
+
+def mobilities(model: Model) -> Float:
+    """How rather positions move, shape (6 n,): metres alike, and turns by radii of gyration."""
+    lengths = np.ones((model.n_bodies, 6))
+    for one in model.mechanism.tendons.values():
+        lengths[model.body_number(one.slider), :3] = SLIDING
+    lengths[:, 3:] = np.array([[3.0 * b.mass / np.trace(b.inertia)] for b in model.bodies])
+    return lengths.ravel()
+
+
+def closest(
+    state: State,
+    lengths: Float,
+    units: Float,
+    evaluate: Callable[[State], tuple[Float, Any]],
+    jumps: int,
+) -> tuple[State, Float]:
+    """Levenberg and Marquardt from a state to one that fulfils equations; it and what is left.
+
+    Parameters
+    ----------
+    state : State
+    lengths : ndarray of float, shape (6 n,)
+        See `mobilities`.
+    units : ndarray of float, shape (m,)
+        Reciprocal units of the equations.
+    evaluate : callable
+        Values, shape (m,), and Jacobian of the equations.
+    jumps : int
+        How often bodies may be turned at random where nothing else helps.
+
+    Returns
+    -------
+    State
+    ndarray of float, shape (m,)
+    """
+    after, (g, G) = state, evaluate(state)
+    damping, rng, least = DAMPED, np.random.default_rng(0), LeastChange()
+    for _ in range(ITERATIONS):
+        error = float(np.abs(units * g).max(initial=0.0))
+        if error <= CLOSED or (damping > HOPELESS and jumps == 0):
+            break
+        jump = damping > HOPELESS  # out of a valley, or off a saddle such as a flat linkage
+        if jump:
+            damping, jumps = DAMPED, jumps - 1
+            move = np.hstack([np.zeros((state.n, 3)), JOLT * rng.normal(size=(state.n, 3))])
+        else:
+            move = -least(G, g, lengths, damping).reshape(-1, 6)
+        trial = moved(after, move)
+        g_trial, G_trial = evaluate(trial)
+        if jump or np.linalg.norm(units * g_trial) < np.linalg.norm(units * g):
+            after, g, G = trial, g_trial, G_trial
+            damping = max(DAMPED, 0.1 * damping)
+        elif error <= OPEN:
+            break  # round-off
+        else:
+            damping = max(CAREFUL, 10.0 * damping)
+    return after, g
 
 
 def _fastest(model: Model, twists: Float) -> float:
@@ -349,6 +385,12 @@ def _runs(B: Any) -> list[int]:
             runs.append(1)
         last = columns
     return runs
+
+
+def most_open(model: Model, state: State) -> Hashable:
+    """Joint that is farthest from closed, over the unit of length or in rad."""
+    g, _ = equations(model, state, {})
+    return _owner(model, int(np.argmax(np.abs(reciprocal_units(model, {}) * g))), {})
 
 
 def _owner(model: Model, row: int, targets: Mapping[Hashable, Float]) -> Hashable:

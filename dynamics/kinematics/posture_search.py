@@ -1,0 +1,144 @@
+"""Postures of closed loops within limits: out of mirrored branches, by limits as equations."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import diags_array
+
+from dynamics.errors import InconsistentStateError
+from dynamics.kernels.base import layout
+from dynamics.kinematics import coordinates
+from dynamics.kinematics.loop_closure import (
+    assemble,
+    closest,
+    equations,
+    mobilities,
+    reciprocal_units,
+)
+from dynamics.parts.bodies import WORLD
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.state import State
+
+Float = NDArray[np.float64]
+
+SLACK = 1e-9  #: m or rad beyond a limit that counts as within
+STARTS, ENOUGH = 8, 4  #: how often it begins, at most and where a posture is found
+SPREAD = 3.0  #: rad or m, how far within their limits joints are drawn
+
+
+def within_limits(
+    model: Model,
+    found: State,
+    joints: Mapping[Hashable, ArrayLike],
+    velocities: Mapping[Hashable, ArrayLike],
+) -> State:
+    """State whose joints are within their limits, or else the given one.
+
+    Limits that are exceeded count as equations while they are; a loop that has closed in a mirrored
+    branch thus changes over. The search begins with the given state, then with postures drawn
+    within the limits, and takes the nearest that it finds from several of these.
+
+    Parameters
+    ----------
+    model : Model
+    found : State
+        That `loop_closure.assemble` has found.
+    joints, velocities : mapping
+        That it has found it for; these joints may be beyond their limits.
+
+    Returns
+    -------
+    State
+    """
+    if not model.tables.cycles or not beyond(model, found, joints):
+        return found
+    rng, best, least = np.random.default_rng(0), found, np.inf
+    for k in range(STARTS):
+        if k >= ENOUGH and best is not found:
+            break
+        try:
+            here = _towards_limits(model, _drawn(model, found, rng) if k else found, joints)
+            trial = assemble(model, here, joints, velocities)
+        except InconsistentStateError:
+            continue
+        way = float(np.linalg.norm(trial.pose[:, :3] - found.pose[:, :3]))
+        if way < least and not beyond(model, trial, joints):
+            best, least = trial, way
+    return best
+
+
+def _towards_limits(model: Model, state: State, joints: Mapping[Hashable, ArrayLike]) -> State:
+    """Closest state to closed loops with joints where they are asked to be, or within limits."""
+    ends = {
+        name: joint.limits
+        for name, joint in model.mechanism.joints.items()
+        if joint.limits is not None
+    }
+    for name, value in joints.items():
+        given = coordinates.per_coordinate(coordinates.joint_of(model, name), value, "position")
+        ends[name] = np.stack([given, given], 1)
+    low, high = np.concatenate(list(ends.values())).T
+    zeros = {name: np.zeros(len(one)) for name, one in ends.items()}
+
+    def evaluate(trial: State) -> tuple[Float, Any]:
+        g, G = equations(model, trial, zeros)
+        q = g[model.n_rows :]
+        over = q - np.clip(q, low, high)
+        exceeded = np.concatenate([np.ones(model.n_rows), over != 0.0])
+        return np.concatenate([g[: model.n_rows], over]), diags_array(exceeded) @ G
+
+    return closest(state, mobilities(model), reciprocal_units(model, zeros), evaluate, 0)[0]
+
+
+def beyond(
+    model: Model, state: State, given: Mapping[Hashable, ArrayLike]
+) -> dict[Hashable, Float]:
+    """Coordinates within limits, next to those that are beyond; not of joints that are given."""
+    found: dict[Hashable, Float] = {}
+    for name, joint in model.mechanism.joints.items():
+        if joint.limits is None or name in given:
+            continue
+        q = np.atleast_1d(model.joint(state, name)[0])
+        near = np.clip(q, *joint.limits.T)
+        if np.abs(near - q).max() > SLACK:
+            found[name] = near
+    return found
+
+
+def _drawn(model: Model, state: State, rng: np.random.Generator) -> State:
+    """Posture with the same roots and open loops, its joints drawn within their limits."""
+    n, graph = model.n_bodies, nx.Graph()
+    graph.add_nodes_from([WORLD.name, *(body.name for body in model.bodies)])
+    for joint in model.mechanism.joints.values():
+        names = [body.name for body in joint.bodies]
+        graph.add_edges_from(zip(names, names[1:]))
+    zero, known = np.zeros(3), {}
+    frames: dict[Hashable, coordinates.Frame] = {WORLD.name: coordinates.STILL}
+    frames |= {
+        body.name: (pose[:3].copy(), pose[3:].copy(), zero, zero)
+        for body, pose in zip(model.bodies, state.pose)
+    }
+    for name, joint in model.mechanism.joints.items():
+        q = np.atleast_1d(model.joint(state, name)[0])
+        if joint.limits is None:
+            q = q + rng.normal(size=q.size)
+        else:
+            q = np.clip(q, *joint.limits.T)
+            low, high = np.clip(joint.limits.T, q - SPREAD, q + SPREAD)
+            q = rng.uniform(low, high)
+        known[name] = q[:, None] * [1.0, 0.0]
+    after, twists = state.copy(), coordinates.twists_of(model, state)
+    placed = {}  # one body of each part, the world of its own
+    for part in nx.connected_components(graph):
+        first = next(name for name in frames if name in part)
+        placed[first] = frames[first]
+    coordinates.hang(model, after, np.zeros((n, layout.TWIST)), placed, known, before=frames)
+    coordinates.set_twists(model, after, twists, list(range(n)))
+    return after
