@@ -57,16 +57,31 @@ def initial_state(model: Model) -> State:
         for joint in mechanism.joints.values()
         if joint.limits is not None
     }
-    twists = np.zeros((model.n_bodies, 6))
+    try:
+        return placed(model, _hung(model, state, known, near))
+    except InconsistentStateError:
+        if not near:
+            raise
+    return placed(model, _hung(model, state, known, {}))  # closed, but beyond limits
+
+
+def _hung(
+    model: Model,
+    state: State,
+    frames: Mapping[Hashable, coordinates.Frame],
+    near: dict[Hashable, Float],
+) -> State:
+    """Bodies on joints, closed: those with frames there, joints at these coordinates or at 0."""
+    known, twists, state = dict(frames), np.zeros((model.n_bodies, 6)), state.copy()
     coordinates.hang(model, state, twists, known, near)
-    for body in mechanism.bodies.values():  # neither placed nor held by what is
+    for body in model.mechanism.bodies.values():  # neither placed nor held by what is
         if body.name not in known:
             known[body.name] = coordinates.STILL
             coordinates.hang(model, state, twists, known, near, [body.name])
     coordinates.pull_tight(model, state, twists)
     if not is_closed(model, state, CLOSED):
         state = assemble(model, state, {}, {})
-    return placed(model, state)
+    return state
 
 
 def keyframe(model: Model, name: str) -> State:
@@ -153,9 +168,7 @@ def assemble(
         place = model.body_number(one.slider)
         weights[6 * place : 6 * place + 3] *= SLIDING
     n, units = model.n_bodies, reciprocal_units(model, targets)
-    after, g = closest(
-        after, lengths.ravel(), units, lambda trial: equations(model, trial, targets), JUMPS
-    )
+    after, g = closest(after, lengths, units, lambda trial: equations(model, trial, targets), JUMPS)
     if not np.abs(units * g).max(initial=0.0) <= OPEN:
         k = int(np.argmax(np.abs(units * g)))
         name = _owner(model, k, targets)
@@ -194,6 +207,7 @@ def closest(
     units: Float,
     evaluate: Callable[[State], tuple[Float, Any]],
     jumps: int,
+    iterations: int = ITERATIONS,
 ) -> tuple[State, Float]:
     """Levenberg and Marquardt from a state to one that fulfils equations; it and what is left.
 
@@ -208,6 +222,7 @@ def closest(
         Values, shape (m,), and Jacobian of the equations.
     jumps : int
         How often bodies may be turned at random where nothing else helps.
+    iterations : int, optional
 
     Returns
     -------
@@ -216,7 +231,7 @@ def closest(
     """
     after, (g, G) = state, evaluate(state)
     damping, rng, least = DAMPED, np.random.default_rng(0), LeastChange()
-    for _ in range(ITERATIONS):
+    for _ in range(iterations):
         error = float(np.abs(units * g).max(initial=0.0))
         if error <= CLOSED or (damping > HOPELESS and jumps == 0):
             break

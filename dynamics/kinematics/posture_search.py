@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Float = NDArray[np.float64]
 
 SLACK = 1e-9  #: m or rad beyond a limit that counts as within
+ITERATIONS, LEFT = 100, 1e-6  # of a search, and where it has failed, units of length or rad
 STARTS, ENOUGH = 8, 4  #: how often it begins, at most and where a posture is found
 SPREAD = 3.0  #: rad or m, how far within their limits joints are drawn
 
@@ -63,8 +64,10 @@ def within_limits(
     for k in range(STARTS):
         if k >= ENOUGH and best is not found:
             break
+        here, left = _towards_limits(model, _drawn(model, found, rng) if k else found, joints)
+        if left > LEFT:
+            continue
         try:
-            here = _towards_limits(model, _drawn(model, found, rng) if k else found, joints)
             trial = assemble(model, here, joints, velocities)
         except InconsistentStateError:
             continue
@@ -74,8 +77,10 @@ def within_limits(
     return best
 
 
-def _towards_limits(model: Model, state: State, joints: Mapping[Hashable, ArrayLike]) -> State:
-    """Closest state to closed loops with joints where they are asked to be, or within limits."""
+def _towards_limits(
+    model: Model, state: State, joints: Mapping[Hashable, ArrayLike]
+) -> tuple[State, float]:
+    """Closest state to closed loops, joints as asked or within limits; how far one is from it."""
     ends = {
         name: joint.limits
         for name, joint in model.mechanism.joints.items()
@@ -94,7 +99,9 @@ def _towards_limits(model: Model, state: State, joints: Mapping[Hashable, ArrayL
         exceeded = np.concatenate([np.ones(model.n_rows), over != 0.0])
         return np.concatenate([g[: model.n_rows], over]), diags_array(exceeded) @ G
 
-    return closest(state, mobilities(model), reciprocal_units(model, zeros), evaluate, 0)[0]
+    units = reciprocal_units(model, zeros)
+    after, g = closest(state, mobilities(model), units, evaluate, 0, ITERATIONS)
+    return after, float(np.abs(units * g).max(initial=0.0))
 
 
 def beyond(
@@ -125,8 +132,8 @@ def _drawn(model: Model, state: State, rng: np.random.Generator) -> State:
         body.name: (pose[:3].copy(), pose[3:].copy(), zero, zero)
         for body, pose in zip(model.bodies, state.pose)
     }
-    for name, joint in model.mechanism.joints.items():
-        q = np.atleast_1d(model.joint(state, name)[0])
+    for name in model.tables.measure_group:  # joints with coordinates
+        joint, q = model.mechanism.joints[name], np.atleast_1d(model.joint(state, name)[0])
         if joint.limits is None:
             q = q + rng.normal(size=q.size)
         else:

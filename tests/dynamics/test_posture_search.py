@@ -84,3 +84,18 @@ def test_joints_that_are_given_may_be_beyond_and_others_are_named():
         dy.simulate(never, state, 0.1)
     with pytest.raises(InconsistentStateError, match="cannot be"):
         dy.separate(never, state)
+
+
+def test_loops_that_close_at_0_alone_start_there():
+    """Clipped to its limits the slide opens a loop that does not move: 0 is closed, and refused."""
+    mech = dy.Mechanism()
+    one = mech.add_body(dy.Box(0.1, 0.1, 0.1, mass=1.0), name="one")
+    mech.add_joint(dy.Prismatic(mech.world, one, (0, 0, 1), name="up", limits=(0.5, 1.0)))
+    mech.add_joint(dy.Fixed(mech.world, one, name="hold"))
+    model = mech.finalize(0.01)
+
+    state = model.initial_state()
+
+    assert angle(model, state, "up") == pytest.approx(0.0, abs=1e-9)
+    with pytest.raises(InconsistentStateError, match="'up' is 5.00e-01 beyond its limit"):
+        dy.simulate(model, state, 0.1)
