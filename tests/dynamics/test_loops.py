@@ -1,5 +1,9 @@
 """Loops of ordinary joints: redundant, singular now and then, closed all the time."""
 
+import runpy
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -189,3 +193,10 @@ def test_cycles_are_found_and_named():
     assert {frozenset(cycle) for cycle in model.tables.cycles} == {
         frozenset((name, i) for name in "abcde") for i in range(2)
     }
+
+
+def test_the_walker_of_the_documentation_walks(monkeypatch, capsys):
+    example = Path(__file__).parents[2] / "docs/examples/jansen_walker.py"
+    monkeypatch.setattr(sys, "argv", ["jansen_walker.py"])
+    runpy.run_path(str(example), run_name="__main__")
+    assert "38 bodies, 55 hinges" in capsys.readouterr().out
