@@ -1,6 +1,8 @@
 """Derivatives of steps and motions with contacts and limits, against differences of them."""
 
 import math
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -388,3 +390,10 @@ def test_variants_change_friction_and_refuse_other_equations():
     with pytest.raises(ValueError, match="cannot become 0.1"):
         dy.variant(model, {"floor": {"rolling": 0.1}})
     assert math.isclose(model.mechanism.contacts["floor"].friction, 0.3)
+
+
+@pytest.mark.slow
+def test_the_predictive_control_of_the_documentation_reaches_its_goal(capsys):
+    example = Path(__file__).parents[2] / "docs/examples/push_mpc.py"
+    runpy.run_path(str(example), run_name="__main__")
+    assert "the goal is 0.6 m" in capsys.readouterr().out
