@@ -62,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             code, complaint = 130, "interrupted"
         except REFUSED as error:
             code, complaint = 1, str(error) or type(error).__name__
+            complaint = complaint.replace("dynamics.separate(model, state)", "--separate")
     for warning in caught:
         _complain("warning", str(warning.message))
     if complaint:

@@ -193,6 +193,19 @@ def test_a_robot_collides_and_its_joints_are_driven(tmp_path, capsys):
     assert "there is no keyframe 'home'" in capsys.readouterr().err
 
 
+def test_an_overlap_names_the_option_that_moves_apart(tmp_path, capsys):
+    path = tmp_path / "low.urdf"
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    path.write_text(robot(link("ball", more=ball)))
+    arguments = ["simulate", path, "--ground", "--seconds", "0.02", "--quiet"]
+
+    assert run(*arguments) == 1
+    assert "overlaps by 1.00e-01 m at the start; place the bodies apart, or use --separate" in (
+        capsys.readouterr().err
+    )
+    assert run(*arguments, "--separate") == 0
+
+
 def test_a_motion_on_the_ground_is_not_viewed_without_it(tmp_path, capsys):
     ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
     path, motion = tmp_path / "ball.urdf", tmp_path / "m.npz"
