@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, bsr_array, csr_array, diags_array, lil_array
+from scipy.sparse import block_array, bsr_array, csr_array, diags_array
 
 import graphsys as gs
 from dynamics import rotation
@@ -198,13 +198,14 @@ def slopes_of(
     g, G = np.zeros(plan[layout.ALL_ROWS]), np.zeros(12 * plan[layout.ALL_ROWS])
     ends = int(plan[layout.JOINTS]), int(plan[layout.GROUPS])
     evaluate(plan, constant, *ends, poses, matrix, True, g, G)
-    slopes = lil_array((len(rows), layout.TWIST * (n + 1)))
-    for k, (_, row, a, b) in enumerate(rows):
-        for body, start in ((a, 12 * row), (b, 12 * row + layout.TWIST)):
-            slopes[k, layout.TWIST * body : layout.TWIST * (body + 1)] = G[
-                start : start + layout.TWIST
-            ]
-    return g[[row for _, row, _, _ in rows]], slopes.tocsr()[:, : layout.TWIST * n]
+    _, chosen, *bodies = np.array(rows, np.int64).reshape(-1, 4).T
+    at = np.repeat(np.arange(len(rows)), 2 * layout.TWIST)
+    columns = layout.TWIST * np.stack(bodies, 1)[..., None] + np.arange(layout.TWIST)
+    slopes = csr_array(
+        (G.reshape(-1, 2 * layout.TWIST)[chosen].ravel(), (at, columns.ravel())),
+        shape=(len(rows), layout.TWIST * (n + 1)),
+    )
+    return g[chosen], slopes[:, : layout.TWIST * n]
 
 
 def turned_rows(
