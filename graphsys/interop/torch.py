@@ -18,8 +18,8 @@ SCHEMA = "(Tensor data, Tensor b, int pattern, bool transposed, bool raises) -> 
 def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> Any:
     """Solve A x = b in PyTorch, on the CPU.
 
-    Works with autograd (also of second order), `torch.func.vmap` and `torch.compile`. Many matrices
-    are factorized side by side. The adjoint solve uses the factors of the solve.
+    Works with autograd (reverse and forward mode, any order), `torch.func` and `torch.compile`.
+    Many matrices are factorized side by side. The adjoint solve uses the factors of the solve.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     SingularPivotError
         Where a matrix is singular, with its place among many and a row.
     TypeError
-        For arguments that are no tensors, and for types other than float32, float64 and complex128.
+        For arguments that are no dense tensors, and for types other than float32, float64,
+        complex64 (computed in complex128) and complex128.
     ValueError
         Where data or b has another shape or is not on the CPU, or `singular` is unknown.
 
@@ -62,6 +63,8 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
             raise TypeError(f"{name} must be a torch.Tensor, not {type(tensor).__name__}")
         if tensor.device.type != "cpu":
             raise ValueError(f"{name} is on {tensor.device}: gs.torch.solve runs on the CPU")
+        if tensor.layout != torch.strided:
+            raise TypeError(f"{name} is a tensor of layout {tensor.layout}: pass a dense one")
     if data.ndim not in (1, 2) or data.shape[-1] != pattern.nz:
         raise ValueError(
             f"data has shape {tuple(data.shape)}, it must be ({pattern.nz},) or "
@@ -74,10 +77,11 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     dtype = torch.promote_types(data.dtype, b.dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
         dtype = torch.get_default_dtype()
-    if dtype not in (torch.float32, torch.float64, torch.complex128):
+    if dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
         raise TypeError(f"numbers of type {dtype} are not supported: use float32 or float64")
+    inner = torch.complex128 if dtype == torch.complex64 else dtype
     number = number_of(pattern)
-    return apply(data.to(dtype), b.to(dtype), number, False, singular == "raise")
+    return apply(data.to(inner), b.to(inner), number, False, singular == "raise").to(dtype)
 
 
 @cache
@@ -107,6 +111,10 @@ def _torch() -> tuple[Any, Any]:
 
     operator.register_fake(like)
 
+    def positions(pattern: Pattern, transposed: bool) -> tuple[Any, Any]:
+        rows, columns = (torch.from_numpy(i.copy()) for i in (pattern.rows, pattern.columns))
+        return (columns, rows) if transposed else (rows, columns)
+
     class Solve(torch.autograd.Function):
         """The operator with its derivatives and maps, which operators alone lack in torch.func."""
 
@@ -119,6 +127,7 @@ def _torch() -> tuple[Any, Any]:
             data, _, *ctx.options = inputs
             ctx.pattern = pattern_of(ctx.options[0])  # exists as long as the graph of gradients
             ctx.save_for_backward(data, output)
+            ctx.save_for_forward(data, output)
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> Any:
@@ -128,14 +137,23 @@ def _torch() -> tuple[Any, Any]:
             lam = Solve.apply(data.conj(), gradient, number, not transposed, raises)
             of_data = None
             if ctx.needs_input_grad[0]:
-                positions = ctx.pattern.rows, ctx.pattern.columns
-                rows, columns = (torch.from_numpy(place.copy()) for place in positions)
-                if transposed:
-                    rows, columns = columns, rows
+                rows, columns = positions(ctx.pattern, transposed)
                 axis = data.ndim - 1
                 product = lam.index_select(axis, rows) * x.conj().index_select(axis, columns)
                 of_data = -(product if product.ndim == data.ndim else product.sum(-1))
             return of_data, lam, None, None, None
+
+        @staticmethod
+        def jvp(ctx: Any, of_data: Any, of_b: Any, *_: Any) -> Any:
+            data, x = ctx.saved_tensors
+            right = torch.zeros_like(x) if of_b is None else of_b
+            if of_data is not None:  # A x' = b' - A' x
+                rows, columns = positions(ctx.pattern, ctx.options[1])
+                axis = data.ndim - 1
+                entries = of_data if x.ndim == data.ndim else of_data[..., None]
+                product = entries * x.index_select(axis, columns)
+                right = right.index_add(axis, rows, product, alpha=-1)
+            return Solve.apply(data, right, *ctx.options)
 
         @staticmethod
         def vmap(info: Any, axes: Any, data: Any, b: Any, *options: Any) -> Any:

@@ -62,13 +62,13 @@ def test_two_rows_by_hand():
 
 
 @pytest.mark.parametrize(("lead", "shape"), SHAPES)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex128])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
 def test_solutions_and_gradients_are_those_of_dense_matrices(lead, shape, dtype):
-    scale = 1.0 if dtype != torch.float32 else np.finfo(np.float32).eps / EPS
+    scale = torch.finfo(dtype).eps / EPS
     results = []
     for solve in (sparse_solve, dense_solve):
         values, b = data(*lead, dtype=dtype), right(*shape, dtype=dtype)
-        turned = values * (1.0 + 0.3j) if dtype == torch.complex128 else values
+        turned = values * (1.0 + 0.3j) if dtype.is_complex else values
         x = solve(turned, b)
         (x.abs() ** 2).sum().backward()
         results.append((x, values.grad, b.grad))
@@ -76,6 +76,7 @@ def test_solutions_and_gradients_are_those_of_dense_matrices(lead, shape, dtype)
         agree(ours, theirs, scale)
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # PyTorch calls it itself
 @pytest.mark.parametrize(("lead", "shape"), SHAPES)
 def test_gradients_of_first_and_second_order_are_those_of_differences(lead, shape):
     pattern = gs.Pattern([0, 1, 2, 0, 2, 2], [0, 1, 2, 1, 0, 0])
@@ -87,8 +88,8 @@ def test_gradients_of_first_and_second_order_are_those_of_differences(lead, shap
     def solve(values, b):
         return gs.torch.solve(pattern, values, b)
 
-    assert torch.autograd.gradcheck(solve, (values, b))
-    assert torch.autograd.gradgradcheck(solve, (values, b))
+    assert torch.autograd.gradcheck(solve, (values, b), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(solve, (values, b), check_fwd_over_rev=True)
 
 
 @pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0), (None, 1)])
@@ -107,6 +108,18 @@ def test_maps(axes, k):
 
     for found, wanted in zip(loss(ours)(values, b), loss(theirs)(values, b)):
         agree(found, wanted)
+
+
+def test_forward_and_reverse_mode_agree():
+    values, b = data().detach(), right(N).detach()
+    for argument in (0, 1):
+        first = torch.func.jacfwd(sparse_solve, argument)(values, b)
+        agree(first, torch.func.jacfwd(dense_solve, argument)(values, b), np.linalg.cond(A))
+        ours, theirs = (
+            torch.func.hessian(lambda d, b, f=f: (f(d, b) ** 2).sum(), argument)(values, b)
+            for f in (sparse_solve, dense_solve)
+        )
+        agree(ours, theirs, np.linalg.cond(A))
 
 
 def test_gradient_of_each_lane():
@@ -177,6 +190,7 @@ def test_singular_matrices_are_errors_or_not_a_number():
         (torch.ones(4, 2), torch.ones(2), {}, ValueError, r"it must be \(4, 2\) or \(4, 2, k\)"),
         ([1.0, 1.0], torch.ones(2), {}, TypeError, "data must be a torch.Tensor, not list"),
         (torch.ones(2, device="meta"), torch.ones(2), {}, ValueError, "data is on meta"),
+        (torch.ones(2), torch.eye(2).to_sparse(), {}, TypeError, "b is a tensor of layout .*coo"),
         (torch.ones(2).half(), torch.ones(2).half(), {}, TypeError, "float16"),
         (torch.ones(2), torch.ones(2), {"singular": "zero"}, ValueError, "singular is 'zero'"),
     ],
