@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,6 +121,22 @@ def test_it_is_the_covariance_of_samples_with_that_precision():
     found = factor.selected_inverse().diagonal()
 
     assert np.all(np.abs((x**2).mean(axis=1) / found - 1) < 6 * (2 / samples) ** 0.5)
+
+
+@pytest.mark.parametrize("n", [30, 300])
+def test_small_pivots_of_a_dominant_matrix_are_not_delayed(n):
+    # A path of unit conductances, grounded at its end: the inverse is n - max(i, j), condition n^2.
+    line = np.full(n - 1, -1.0)
+    diagonal = np.r_[1.0, np.full(n - 1, 2.0)]
+    A = sp.diags_array([line, diagonal, line], offsets=[-1, 0, 1], format="csr")
+    system = gs.System.from_scipy(A, 1, symmetric=True)
+    factor = system.factorize(system.analyze(range(n - 1, -1, -1)))
+    assert factor.pivot_ratio < 0.125  # doubtful
+    inverse = factor.selected_inverse()
+    assert factor._factorization.fronts is None
+    for k in range(n):
+        assert abs(inverse[k, k].item() - (n - k)) <= 10.0 * np.finfo(float).eps * n**2
+    assert factor.slogdet()[1] == pytest.approx(0.0, abs=1e-11)
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
