@@ -335,19 +335,21 @@ class Fronts:
 
     def _inverse(self, s: int, rest: Array) -> Array:
         """Inverse in the columns and rows of a front, from what its parent knows of it."""
-        from scipy.linalg import solve_triangular
+        from scipy.linalg import get_lapack_funcs
 
         m, e, at = (int(self.table[s, k]) for k in (SIZE, PIVOTS, FACTORS))
         factors = self.arrays["factors"]
         lower = factors[at : at + m * e].reshape(e, m).T
-        unit = solve_triangular(lower[:e], np.eye(e), lower=True, unit_diagonal=True)
+        # trtri stays on one thread in small fronts; solve_triangular starts all of them.
+        invert = get_lapack_funcs("trtri", (lower,))
+        unit = np.tril(invert(lower[:e], lower=1, unitdiag=1)[0], -1) + np.eye(e)
         if self.symbolic.symmetric:
             d = factors[at + m * e : at + m * e + 2 * e].reshape(e, 2)
             block = np.diag(d[:, 0]) + np.diag(d[: e - 1, 1], 1) + np.diag(d[: e - 1, 1], -1)
             unit_upper = unit.T @ np.linalg.inv(block)
             beyond = unit.T @ lower[e:].T  # U11^-1 U12 = L11^-T D^-1 D L21^T
         else:
-            unit_upper = solve_triangular(lower[:e], np.eye(e))
+            unit_upper = np.triu(invert(lower[:e])[0])
             right = factors[at + m * e : at + m * e + e * (m - e)].reshape(m - e, e).T
             beyond = unit_upper @ right
         inverse = np.empty((m, m), self.dtype)
