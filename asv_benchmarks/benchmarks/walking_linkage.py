@@ -1,4 +1,4 @@
-"""Theo Jansen's walker beside MuJoCo: hinges of a tree, and soft ``connect`` for its loops.
+"""Theo Jansen's walker compared with MuJoCo: hinges of a tree, and soft ``connect`` for its loops.
 
 ``python -m benchmarks.walking_linkage`` in ``asv_benchmarks`` prints the table of docs/robots.md:
 processor time of six seconds, and how far loops are open at most.

@@ -1,7 +1,7 @@
 """Animations of the gallery: ``python docs/pictures/animate.py [name ...]`` writes them anew.
 
 Each scene becomes a page as `Trajectory.export_html` writes it, and Chromium draws its frames. The
-build of the site has no browser, so the animations are kept beside the gallery's page. Needs
+build of the site has no browser, so the animations are kept in the gallery's folder. Needs
 Chromium, and Pillow and websockets, which matplotlib and viser bring along.
 """
 
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -42,9 +43,9 @@ SHAPES = (
 )
 
 
-def floored(gravity=(0, 0, -9.81)):
+def floored():
     """Mechanism with a floor."""
-    mechanism = dy.Mechanism(gravity=gravity)
+    mechanism = dy.Mechanism()
     mechanism.add_obstacle(dy.HalfSpace(), name="floor")
     return mechanism
 
@@ -98,28 +99,10 @@ def wall():
     return found(mechanism, 1.1, velocities=[("ball", (4.0, 0.0, 0.5))])
 
 
-def double_pendulum():
-    """A double pendulum, released from above."""
-    model, state = dy.zoo.double_pendulum()
-    return dy.simulate(model, state, 4.0)
-
-
-def heavy_top():
-    """A heavy top that nods and precesses."""
-    model, state = dy.zoo.heavy_top()
-    return dy.simulate(model, state, 3.0)
-
-
-def four_bar():
-    """A four-bar linkage."""
-    model, state = dy.zoo.four_bar()
-    return dy.simulate(model, state, 3.0)
-
-
-def bricard():
-    """Bricard's linkage: six bars and one freedom that no count of constraints shows."""
-    model, state = dy.zoo.bricard()
-    return dy.simulate(model, state, 4.0)
+def from_zoo(name, seconds):
+    """Motion of a mechanism of `dynamics.zoo`."""
+    model, state = getattr(dy.zoo, name)()
+    return dy.simulate(model, state, seconds)
 
 
 def chain():
@@ -159,16 +142,16 @@ def arch():
 
 
 SCENES = {
-    made.__name__: made
-    for made in (
-        jansen_walker, pile, dominoes, wall, chain, arch, double_pendulum, heavy_top, four_bar,
-        bricard,
-    )
-}  # fmt: skip
+    **{made.__name__: made for made in (jansen_walker, pile, dominoes, wall, chain, arch)},
+    "double_pendulum": partial(from_zoo, "double_pendulum", 4.0),
+    "heavy_top": partial(from_zoo, "heavy_top", 3.0),
+    "four_bar": partial(from_zoo, "four_bar", 3.0),
+    "bricard": partial(from_zoo, "bricard", 4.0),
+}
 
 
 class Browser:
-    """Chromium without a window, told what to draw by its debugging protocol."""
+    """Chromium without a window, driven through its debugging protocol."""
 
     def __init__(self, folder):
         path = shutil.which("chromium") or shutil.which("chromium-browser")

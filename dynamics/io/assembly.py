@@ -310,7 +310,7 @@ def _add_tendon(
     if any(one is None or one.n_coordinates != 1 for one in joints):
         notes.leave_out("tendons of joints that are others here", entry.name)
         return
-    path = []
+    path, offset = [], entry.offset
     for run in entry.path:
         points: list[tuple[Any, Float]] = []
         for link, point in run:
@@ -323,13 +323,13 @@ def _add_tendon(
             path.append(points)
         else:
             ways = np.diff([point for _, point in points], axis=0)
-            entry.offset += float(np.linalg.norm(ways, axis=1).sum())
+            offset += float(np.linalg.norm(ways, axis=1).sum())
     if not (path or joints):
         notes.leave_out("tendons of one body", entry.name)
         return
     if entry.length is not None:
         mechanism.add_tendon(
-            entry.joints, path=path, name=entry.name, offset=entry.offset, length=entry.length
+            entry.joints, path=path, name=entry.name, offset=offset, length=entry.length
         )
         return
     numbers = ("stiffness", "damping", "rest", "limits", "friction", "armature")
@@ -338,7 +338,7 @@ def _add_tendon(
         entry.joints,
         path=path,
         name=entry.name,
-        offset=entry.offset,
+        offset=offset,
         actuated=entry.actuated,
         control_limits=entry.control_limits if entry.actuated else None,
         servo=entry.servo,

@@ -98,7 +98,7 @@ def thicken(found: Description, groups: dict[str, Group], notes: Notes) -> None:
     notes : Notes
     """
     arms: dict[int, float] = {}
-    beside: dict[int, list[Group]] = {}
+    neighbours: dict[int, list[Group]] = {}
     above: dict[int, JointEntry] = {}
     for joint in found.joints.values():
         ends = [(joint.parent, joint.at_parent), (joint.child, joint.at_child)]
@@ -106,14 +106,14 @@ def thicken(found: Description, groups: dict[str, Group], notes: Notes) -> None:
         for group, link, pose in pair:
             arm = float(np.linalg.norm((group.pose_of(link) @ pose).position))
             arms[id(group)] = max(arms.get(id(group), 0.0), 0.0 if group.fixed else arm)
-            beside.setdefault(id(group), []).extend(one for one, _, _ in pair)
+            neighbours.setdefault(id(group), []).extend(one for one, _, _ in pair)
         if not joint.closure and joint.child is not None:
             above.setdefault(id(groups[joint.child]), joint)
     for group in {id(one): one for one in groups.values()}.values():
         up = above.get(id(group))
         if group.fixed or group.mass <= 0.0 or up is None or up.child != group.links[0][0].name:
             continue
-        near = max(arms[id(one)] for one in beside[id(group)])
+        near = max(arms[id(one)] for one in neighbours[id(group)])
         length = arms[id(group)] or near
         moments = np.linalg.eigvalsh(group.inertia)
         thin = moments[0] < THIN * group.mass * length**2

@@ -38,7 +38,7 @@ MOST = 200_000
 FILLED = 1e-3
 #: Corners nearer than this part of the mesh's size are one: files list them triangle by triangle.
 SAME = 1e-7
-#: Of entries of the cache, beside CoACD's own version and settings.
+#: Version of cache entries; their key also has CoACD's version and the settings.
 VERSION = 1
 WORKER = """
 import sys

@@ -84,7 +84,7 @@ class Group:
         self.callback = 0
         self.ring = [self]  # groups of the same user's function
         self.period, self.armature = np.zeros(n), np.zeros(n)
-        self.driven = 0.0  # inertia behind the slide of a tendon
+        self.driven = 0.0  # inertia that the slide of a tendon moves
         self.partner: int | None = None  # group whose equation these rows add to
         self.mix: Recombination | None = None  # of its rows
         self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are

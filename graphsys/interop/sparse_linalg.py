@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,7 @@ from graphsys.system import System
 __all__ = ["FactorizedMatrix", "factorized", "splu", "spsolve"]
 
 Array = NDArray[Any]
+_analyzing = threading.Lock()
 
 #: Names that scipy has for column orderings. All but the last choose the order here.
 ORDERINGS = (None, "COLAMD", "MMD_AT_PLUS_A", "MMD_ATA", "NATURAL")
@@ -132,7 +134,7 @@ class FactorizedMatrix:
             if self._lu is None and not _is_nearly_symmetric(rows):
                 most = max(least, min(SPARSE_BEFORE_DELAYS * rows.nnz, SPARSE_AT_MOST))
                 self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
-        self._uses_lu, self._small = self._lu is not None, None
+        self._uses_lu = self._lu is not None
         if not self._uses_lu:
             self._factor = self.factor  # now, to refuse what is singular
             if form is not None and self._factor.delayed_pivots > 0:
@@ -142,8 +144,13 @@ class FactorizedMatrix:
 
     def _analyzed(self) -> FactorizedMatrix:
         """The same with an analysis, which a small matrix lacks before it is needed."""
-        if (small := self._small) is not None:
-            self._analyze(small.matrix())
+        if self._small is not None:
+            with _analyzing:
+                if (small := self._small) is not None:  # not by another thread meanwhile
+                    made = object.__new__(type(self))
+                    made.__dict__.update(self.__dict__, _small=None)
+                    made._analyze(small.matrix())
+                    self.__dict__.update(made.__dict__)  # all at once
         return self
 
     @property

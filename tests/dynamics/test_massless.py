@@ -150,7 +150,7 @@ def test_point_masses_get_a_trace_of_inertia_that_makes_no_difference(tmp_path):
         named = mechanism.report.changed.get("point masses that got an inertia of 1e-08 m r^2", [])
         assert named == points
 
-    # The pole moves as a point on its rod: 1e-6 kg m^2 beside m l^2 = 0.25 kg m^2 is 4e-6 of it.
+    # The pole moves as a point on its rod: 1e-6 kg m^2 against m l^2 = 0.25 kg m^2 is 4e-6 of it.
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
     np.testing.assert_allclose(ends[0], ends[2], atol=4e-6)
 

@@ -105,7 +105,7 @@ def test_a_body_at_rest_reads_as_in_mujoco(mujoco, tmp_path):
     theirs = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(theirs)
     mujoco.mj_forward(theirs, data)
-    if not data.sensor("up").data.any():
+    if mujoco.__version__.startswith("3.") and not data.sensor("up").data.any():
         pytest.skip("MuJoCo 3 reads zero on bodies that cannot move")
 
     for name in ("up", "force", "torque"):

@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_array, csr_array, eye_array, random_array
 
 import graphsys as gs
+from graphsys.analysis.sparse_lu import LARGEST
 from graphsys.numeric.small_matrix import SMALL_ROWS, SmallFactor
 
 EPS = np.finfo(float).eps
@@ -133,3 +135,30 @@ def test_solutions_out_of_range_are_those_of_an_analysis():
     with pytest.raises(OverflowError), np.errstate(over="ignore"):
         factors.solve(np.array([1e200, 1.0]))
     assert factors.solve(np.array([1e-200, 1.0])).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_threads_may_ask_for_the_analysis_at_once(seed):
+    A, b = matrix(60, seed), np.random.default_rng(seed).normal(size=60)
+    factors = gs.splu(A)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: factors.solve(b, "T"), range(16)))
+
+    assert all(np.array_equal(x, found[0]) for x in found)  # those of one analysis
+    assert backward_error(A.T, found[0], b) < 2.0 * max(LARGEST) * EPS
+
+
+def test_an_analysis_that_fails_leaves_the_dense_factors(monkeypatch):
+    A, b = matrix(20), np.ones(20)
+    factors = gs.splu(A)
+    before = factors.solve(b)
+
+    def fail(self, _):
+        self._lu = "half"
+        raise MemoryError
+
+    monkeypatch.setattr(type(factors), "_analyze", fail)
+    with pytest.raises(MemoryError):
+        factors.solve(b, "T")
+    assert np.array_equal(factors.solve(b), before) and "_lu" not in vars(factors)

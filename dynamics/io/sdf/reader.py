@@ -24,7 +24,7 @@ __all__ = ["read_sdf"]
 
 #: Parts of a link that are read, or that change no motion.
 READ = {"pose", "gravity", "inertial", "collision", "visual", "kinematic", "must_be_base_link"}
-#: Parts of a file beside its model or world.
+#: Elements at the root of a file that are read.
 WORLDS = ("model", "world", "include")
 
 

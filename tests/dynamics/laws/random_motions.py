@@ -167,7 +167,7 @@ def reach(kind, size, way):
     return (STONE * (size / 0.1) @ way).max()
 
 
-def rounded(_name, kind, size, _inner):
+def rounded(kind, size):
     """By how much contacts see a shape smaller than it is: rims, and ends of capsules."""
     return ROUND * size * {"cylinder": 0.6, "capsule": 0.25 * 0.5}.get(kind, 0.0)
 
@@ -206,12 +206,12 @@ class Distances:
         found, ends = [], np.zeros(6)
         for (a, one), (b, other) in combinations(zip(self.ids, self.geometry, strict=True), 2):
             gap = self.mujoco.mj_geomDistance(self.model, self.data, a, b, 0.5, ends)
-            gap += rounded(*one) + rounded(*other)
+            gap += rounded(*one[1:3]) + rounded(*other[1:3])
             found.append((gap / size((one[3], other[3])), one[0], other[0]))
         for k, (name, kind, size, inner) in enumerate(self.geometry if self.floor else []):
             # MuJoCo 3's own distance of an upright cylinder is wrong by its radius now and then
             up = rotation.rotate(rotation.conjugate(q[k])[None], np.array([[0.0, 0.0, 1.0]]))[0]
-            gap = x[k, 2] - reach(kind, size, -up) + rounded(name, kind, size, inner)
+            gap = x[k, 2] - reach(kind, size, -up) + rounded(kind, size)
             found.append((gap / inner, name, "floor"))
         return min(found)
 
