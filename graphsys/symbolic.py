@@ -23,6 +23,7 @@ from graphsys.analysis.cycles import (
 )
 from graphsys.analysis.elimination import Elimination
 from graphsys.analysis.pivot_supply import NONE, Precedence, find_precedence, missing_rows
+from graphsys.analysis.supervariables import quotient, supervariables
 from graphsys.kernels.analysis.branches import is_postorder
 from graphsys.kernels.base.layout import ARENA_TOTAL, BY_CONDITION, NO_BLOCKS, REFINED, WIDEST
 from graphsys.matrix.checksums import check, checksum
@@ -351,6 +352,37 @@ def analyze(
     if name == "given":  # taken as it is: no nodes are joined
         precedence = precedence._replace(joined=())
     edges = orders.adjacency(graph, precedence)
+    if not isinstance(ordering, str):
+        order = orders.with_last(kept, orders.order_as_given(ordering, graph))
+        best = Elimination.of(graph, edges, precedence, symmetric, kept.size, name, order)
+        candidates = {name: best.operations}
+    elif kept.size or precedence.release.size or precedence.needy.any():
+        best, candidates = _best_order(graph, edges, precedence, symmetric, name, kept, effort)
+    elif (members := supervariables(graph)) is None:
+        best, candidates = _best_order(graph, edges, precedence, symmetric, name, NONE, effort)
+    else:
+        small = quotient(graph, members)
+        free = find_precedence(small, np.zeros_like(small.size), frozenset())
+        reduced = orders.adjacency(small, free)
+        best, candidates = _best_order(small, reduced, free, symmetric, name, NONE, effort)
+        order = np.argsort(best.position[members], kind="stable")
+        best = Elimination.of(graph, edges, precedence, symmetric, 0, best.name, order)
+        candidates[best.name] = best.operations
+    if not merge:
+        return _finished(best.unmerged(), candidates)
+    return _finished(best if name == "given" else best.by_turns(), candidates)
+
+
+def _best_order(
+    graph: BlockGraph,
+    edges: orders.Adjacency,
+    precedence: Precedence,
+    symmetric: bool,
+    name: str,
+    kept: Ints,
+    effort: float,
+) -> tuple[Elimination, dict[str, float]]:
+    """The order of a method, or the best one of several, and the operations of those tried."""
 
     def eliminated(method: str, order: Ints) -> Elimination:
         return Elimination.of(graph, edges, precedence, symmetric, kept.size, method, order)
@@ -366,10 +398,7 @@ def analyze(
         return min(found, key=OPERATIONS)
 
     tried: list[Elimination] = []
-    if not isinstance(ordering, str):
-        order = orders.with_last(kept, orders.order_as_given(ordering, graph))
-        tried.append(eliminated(name, order))
-    elif name == "nd":
+    if name == "nd":
         tried.append(dissected(orders.DISSECTIONS if effort > 0.0 else 1))
     else:
         for one in _worth_trying(graph) if name == "auto" else (name,):
@@ -381,12 +410,10 @@ def analyze(
         tried.append(dissected(count))
         best = min(tried, key=OPERATIONS)
     candidates = {candidate.name: candidate.operations for candidate in tried}
-    if not merge:
-        return _finished(best.unmerged(), candidates)
     if "nd" in candidates:
         best = best.with_better_subtrees().arranged()
         candidates[best.name] = best.operations
-    return _finished(best if name == "given" else best.by_turns(), candidates)
+    return best, candidates
 
 
 def _worth_trying(graph: BlockGraph) -> list[str]:

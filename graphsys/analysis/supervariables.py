@@ -1,0 +1,56 @@
+"""Supervariables: nodes with the same neighbours, which an elimination order keeps together.
+
+Unknowns of one point of a mesh are such nodes where a matrix is scalar. They need not follow each
+other: a matrix may have all of one kind first. See Duff, Reid, ACM TOMS 22, 1996.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from graphsys.matrix.graph import BlockGraph, from_pairs
+
+Ints = npt.NDArray[np.int64]
+
+#: Fewer nodes, or nodes of fewer neighbours each, are ordered sooner than searched.
+FEWEST_NODES, FEWEST_NEIGHBORS = 200, 3
+#: Supervariables over nodes above which their order saves less than the search costs.
+MOST_LEFT = 0.8
+
+
+def supervariables(graph: BlockGraph) -> Ints | None:
+    """Supervariable of each node, numbered by their first nodes; None where few nodes share one.
+
+    Nodes are compared by sums of random numbers of 64 bits over themselves and their neighbours.
+    Different ones have the same sum with a probability of n^2 / 2^65; they would make an order no
+    worse than unlucky.
+    """
+    n = graph.size.size
+    if n < FEWEST_NODES or graph.neighbor.size < FEWEST_NEIGHBORS * n:
+        return None
+    numbers = np.random.default_rng(n).integers(0, 2**64, n, np.uint64)
+    sums = np.zeros(graph.neighbor.size + 1, np.uint64)
+    np.cumsum(numbers[graph.neighbor], out=sums[1:])  # modulo 2^64, as all that follows
+    keys = numbers + sums[graph.neighbor_start[1:]] - sums[graph.neighbor_start[:-1]]
+    keys[graph.size == 0] = 0
+    if np.count_nonzero(np.diff(np.sort(keys))) > MOST_LEFT * n - 1.0:
+        return None
+    _, first, members = np.unique(keys, return_index=True, return_inverse=True)
+    number = np.empty(first.size, np.int64)
+    number[np.argsort(first)] = np.arange(first.size)
+    found: Ints = number[members]
+    return found
+
+
+def quotient(graph: BlockGraph, members: Ints) -> BlockGraph:
+    """Graph of supervariables, with the rows of all their nodes."""
+    count = int(members.max()) + 1
+    one = np.full(count, -1, np.int64)  # a node of each
+    one[members[::-1]] = np.arange(members.size - 1, -1, -1)
+    degree = graph.neighbor_start[one + 1] - graph.neighbor_start[one]
+    ends = np.cumsum(degree)
+    at = np.repeat(graph.neighbor_start[one] - ends + degree, degree) + np.arange(degree.sum())
+    size = np.bincount(members, graph.size, count).astype(np.int64)
+    size.setflags(write=False)
+    return from_pairs(
+        tuple(range(count)), size, np.repeat(np.arange(count), degree), members[graph.neighbor[at]]
+    )
