@@ -198,12 +198,7 @@ class Solver:
     def _refine(
         self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
     ) -> tuple[Array, SolveReport]:
-        if self.fronts is None:
-            program = self.symbolic.program
-            found = matrix.refine(program, self.arena, flat, x, count, transposed)
-        else:
-            found = matrix.refine_with(self.fronts.solve, flat, x, count, transposed)
-        steps, error, strict = found
+        steps, error, strict = self._refine_all(matrix, flat, x, count, transposed)
         if self.scaling is not None:
             x, taken, error, strict = self._refine_rows(
                 matrix, flat, x, count, transposed, error, strict
@@ -214,6 +209,15 @@ class Solver:
             r = matrix.residual(flat, x, count, transposed)
             normwise = matrix.backward_error(r, flat, x, count, transposed)
         return x, SolveReport(steps, error, {}, strict, normwise)
+
+    def _refine_all(
+        self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
+    ) -> tuple[int, float, float]:
+        """x <- a better solution; steps taken and the two backward errors."""
+        if self.fronts is None:
+            program = self.symbolic.program
+            return matrix.refine(program, self.arena, flat, x, count, transposed)
+        return matrix.refine_with(self.fronts.solve, flat, x, count, transposed)
 
     def _refine_rows(
         self,
@@ -227,6 +231,9 @@ class Solver:
     ) -> tuple[Array, int, float, float]:
         """Refine what `FLOOR` takes for rounding errors: no scaling is the right one for all rows.
 
+        Corrections are refined, too. Those of doubtful factors have few digits: rows of
+        32 in 600 late interior-point systems kept errors of up to 2e-13 with them.
+
         Returns the solution, the steps taken, and the two backward errors.
         """
         eps = EPS[self.dtype]
@@ -235,7 +242,9 @@ class Solver:
                 return x, taken, error, strict
             r = matrix.residual(flat, x, count, transposed)
             try:
-                trial = x + self.substitute(r, count, transposed)
+                change = self.substitute(r, count, transposed)
+                self._refine_all(matrix, r, change, count, transposed)
+                trial = x + change
             except (OverflowError, ValueError):  # or r overflows
                 return x, taken, error, strict
             _, new_error, new_strict = matrix.errors(flat, trial, count, transposed)

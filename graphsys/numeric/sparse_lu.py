@@ -29,8 +29,8 @@ from graphsys.numeric.residuals import EPS
 
 Array = NDArray[Any]
 
-#: Componentwise backward error, in machine epsilons, that needs no refinement: 1.4e-14.
-GOOD = 64.0
+#: Componentwise backward error, in machine epsilons, that needs no refinement: 7.1e-15.
+GOOD = 32.0
 #: Error of a thread that refactorizes at the same time as another.
 OTHER_THREAD = (
     "another thread is refactorizing this matrix: threads may share its solves, but each needs a "

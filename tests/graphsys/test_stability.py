@@ -387,6 +387,34 @@ def test_late_interior_point_systems_are_solved_to_rounding(spread, dims, seed):
         assert factor.inertia() == inertia
 
 
+def two_scales(seed):
+    """The same as a matrix of scalars, its Hessian diagonals near 1e-10 or near 1e10."""
+    rng = np.random.default_rng(seed)
+    stages, states, controls = rng.integers((5, 1, 1), (40, 6, 4)).tolist()
+    width = states + controls
+    n = stages * width + states
+    weights = np.where(rng.random(n) < 0.5, rng.uniform(-10, -9, n), rng.uniform(9, 10, n))
+    C = np.zeros((states * (stages + 1), n))
+    C[:states, :states] = np.eye(states)
+    for k in range(stages):
+        rows, at = slice(states * (k + 1), states * (k + 2)), width * k
+        C[rows, at : at + width] = -0.1 * rng.standard_normal((states, width))
+        C[rows, at : at + states] -= np.eye(states)
+        C[rows, at + width : at + width + states] = np.eye(states)
+    K = sp.csr_array(sp.block_array([[sp.diags_array(10.0**weights), C.T], [C, None]]))
+    return K, K @ (10.0 ** rng.uniform(-5, 5, K.shape[0]))
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_small_rows_of_late_interior_point_systems_have_small_errors_too(symmetric):
+    for seed in range(25):
+        K, b = two_scales(seed)
+        x = gs.System.from_scipy(K, symmetric=symmetric).factorize().solve(b)
+        error = np.abs(b - K @ x) / (abs(K) @ np.abs(x) + np.abs(b))
+        row = int(np.diff(K.indptr).max())
+        assert error.max() <= (FINE + row + 2) * EPS
+
+
 def test_contraction_of_refinement_by_hand():
     # factors of A + e e_0 e_0': I - A C has the eigenvalue e / (2 + e), and no other than 0
     system = scalars(np.diag([2.0, 4.0]))

@@ -23,9 +23,9 @@ STEP_FIELDS = 3
 #: Steps of refinement at most: each gains the digits that growth leaves, 6 or more.
 REFINEMENTS = 3
 #: Status of a refined solution, and its backward error relative to one that is good: 2.3e-13.
-INACCURATE, TOLERATED = 2, 16.0
+INACCURATE, TOLERATED = 2, 32.0
 #: Backward error, relative to a good one, from which a correction of at most so much of each
-#: unknown leaves a good one: 16 / 64 of it, if errors of the correction are relatively as large.
+#: unknown leaves a good one: a quarter of it, if errors of the correction are relatively as large.
 #: Without a second residual, solves of `tumorAntiAngiogenesis_2` take 3/4 of the time.
 CORRECTED, SLIGHT = 16.0, 2.0**-6
 #: Entries of L and U that ask for new pivots, relative to those that make factors doubtful.
