@@ -25,9 +25,9 @@ REFINEMENTS = 3
 #: Status of a refined solution, and its backward error relative to one that is good: 2.3e-13.
 INACCURATE, TOLERATED = 2, 32.0
 #: Backward error, relative to a good one, from which a correction of at most so much of each
-#: unknown leaves a good one: a quarter of it, if errors of the correction are relatively as large.
+#: unknown leaves a good one: half of it, if errors of the correction are relatively as large.
 #: Without a second residual, solves of `tumorAntiAngiogenesis_2` take 3/4 of the time.
-CORRECTED, SLIGHT = 16.0, 2.0**-6
+CORRECTED, SLIGHT = 32.0, 2.0**-6
 #: Entries of L and U that ask for new pivots, relative to those that make factors doubtful.
 WEAKEST = 64.0
 #: Status: factors; factors that grew; a pivot is too small for the values, or these are too large
