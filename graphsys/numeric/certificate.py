@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.kernels.single.certificate import (
+    RESULTS,
+    ROWS_OF_INVERSE,
+    certificate_work,
+    certify,
+    error_and_sizes,
+    irregular_signs,
+)
 from graphsys.numeric.residuals import EPS, Matrix
+from graphsys.numeric.solver import Solver
 
 Array = NDArray[Any]
-
-#: Most steps of the estimate of a norm, of two solves each; two are enough for most matrices.
-STEPS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,75 +61,82 @@ class Certificate:
 
 
 def certificate(
-    matrix: Matrix,
-    solve: Callable[[Array, bool], Array] | None,
-    b: Array,
-    x: Array,
-    transposed: bool,
+    solver: Solver, matrix: Matrix, b: Array, x: Array, transposed: bool, bounded: bool
 ) -> Certificate:
     """Certificate of one solution.
 
-    The norm of ``diag(s) A^-T``, s = |A| |x| + |b|, is estimated as in LAPACK's ``gerfs`` (N. J.
-    Higham, FORTRAN codes for estimating the one-norm of a real or complex matrix, ACM TOMS 14,
-    1988).
+    The norm of ``A^-1 diag(s)``, s = |A| |x| + |b|, is estimated by Hager's method from two starts:
+    see `graphsys.kernels.single.certificate.certify`.
 
     Parameters
     ----------
+    solver : Solver
     matrix : Matrix
-    solve : callable or None
-        ``solve(b, transposed)`` for one right-hand side, shape (N,); None for a singular matrix,
-        whose solutions have no bound.
     b, x : ndarray, shape (N,)
-        Right-hand side and solution.
+        Right-hand side and solution, of the factors' type.
     transposed : bool
         Whether x solves A^T x = b.
+    bounded : bool
+        False for a singular matrix, whose solutions have no bound.
 
     Returns
     -------
     Certificate
     """
-    eps = EPS[x.dtype]
+    graph, info = matrix.graph, np.empty(RESULTS)
+    sizes = np.empty(graph.rows, x.real.dtype)
+    if bounded and solver.plain:
+        program = solver.symbolic.program
+        work = np.empty(certificate_work(program), x.dtype)
+        certify(
+            graph.tables(), program, solver.arena, matrix.values, transposed, b, x, sizes, work,
+            info,
+        )  # fmt: skip
+        error, condition, most = info.tolist()
+    else:
+        r, work = np.empty((2, b.size), b.dtype)
+        error = float(
+            error_and_sizes(graph.tables(), matrix.values, transposed, b, x, r, sizes, work)
+        )
+        most, largest = graph.most_entries(), float(np.abs(x).max(initial=0.0))
+        condition = np.inf if not bounded else 0.0
+        if bounded and largest > 0.0:
+            with np.errstate(all="ignore"):
+                condition = _condition(solver, sizes / largest, transposed)
+    if condition == 0.0:  # x = 0
+        return Certificate(error, 1.0, 0.0 if error == 0.0 else np.inf)
     with np.errstate(all="ignore"):
-        r = np.abs(matrix.residual(b, x, 1, transposed))
-        size = matrix.sizes(x, 1, transposed) + np.abs(b)
-        largest = float(np.abs(x).max(initial=0.0))
-        error = float(np.max(r / size, initial=0.0, where=r > 0.0))
-        if solve is None:
-            return Certificate(error, np.inf, np.inf)
-        if largest == 0.0:
-            return Certificate(error, 1.0, 0.0 if error == 0.0 else np.inf)
-        condition = _norm_estimate(solve, size / largest, transposed, x.dtype)
-        forward = condition * (error + eps * (matrix.graph.most_entries() + 1))
-    return Certificate(error, condition, forward if forward == forward else np.inf)
+        forward = np.float64(condition) * (error + EPS[x.dtype] * (most + 1))
+    return Certificate(error, condition, float(forward) if forward == forward else np.inf)
 
 
-def _norm_estimate(
-    solve: Callable[[Array, bool], Array], size: Array, transposed: bool, dtype: np.dtype[Any]
-) -> float:
-    """Lower bound, mostly close, of the largest entry of |A^-1| s; inf where a solve overflows."""
-    rows = size.size
+def _condition(solver: Solver, sizes: Array, transposed: bool) -> float:
+    """The condition of `certify` by any solver; inf where a solve overflows."""
+    kind = solver.dtype
 
-    def step(v: Array) -> tuple[float, Array]:
-        """Norm of diag(s) A^-T v, and its gradient in v."""
-        y = size * solve(v, not transposed)
-        norm = float(np.abs(y).sum())
-        if not np.isfinite(norm):
-            raise OverflowError
-        signs = np.where(y == 0.0, 1.0, y / np.abs(y))
-        return norm, solve(size * signs.conj(), transposed)
+    def solve(v: Array, transposed: bool) -> Array:
+        return solver.columns(v.astype(kind), "T" if transposed else "N")[0]
 
-    alternating = (1.0 + np.arange(rows) / max(rows - 1, 1)) * (-1.0) ** np.arange(rows)
+    irregular = np.empty(sizes.size)
+    irregular_signs(irregular)
+    best, row = -1.0, 0
     try:
-        best, gradient = step(np.full(rows, 1.0 / rows, dtype))
-        for _ in range(STEPS - 1):
-            unit = np.zeros(rows, dtype)
-            unit[np.argmax(np.abs(gradient))] = 1.0
-            norm, gradient = step(unit)
-            if norm <= best:
+        for signs in (np.ones(sizes.size), irregular):
+            found = np.abs(solve(sizes * signs, transposed))
+            if found.max() > best:
+                best, row = found.max(), int(found.argmax())
+        for again in range(ROWS_OF_INVERSE):
+            of_inverse = solve(np.eye(1, sizes.size, row)[0], not transposed)
+            size = np.abs(of_inverse)
+            best = max(best, sizes @ size)
+            if again + 1 == ROWS_OF_INVERSE:
                 break
-            best = norm
-        y = size * solve(alternating.astype(dtype), not transposed)
+            signs = np.where(size == 0.0, 1.0, of_inverse.conj() / size)
+            found = np.abs(solve(sizes * signs, transposed))
+            best = max(best, found.max())
+            if found.argmax() == row:
+                break
+            row = int(found.argmax())
     except OverflowError:
         return np.inf
-    other = 2.0 * float(np.abs(y).sum()) / (3.0 * rows)
-    return max(best, other) if np.isfinite(other) else np.inf
+    return float(best)

@@ -104,6 +104,11 @@ class Solver:
         """Type of right-hand sides and solutions."""
         return self.arena.dtype
 
+    @property
+    def plain(self) -> bool:
+        """True if `kernels.solve` solves with the factors, in their own scaling."""
+        return type(self) is Solver and self.fronts is None and self.scaling is None
+
     def refine_with(self, values: Array | None) -> None:
         """Refine with a copy of a matrix, or not at all.
 

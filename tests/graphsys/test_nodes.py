@@ -41,12 +41,12 @@ def twin_backward(x, arena, program, begin, end):
 
 
 @njit
-def compiled_residual(r, worst, b, values, x, floor, fine, enough, tables):
-    nodes.small_residual(r, worst, b, values, x, floor, fine, enough, *tables)
+def compiled_residual(r, worst, b, values, x, floor, fine, enough, tables, sizes=None):
+    nodes.small_residual(r, worst, sizes, b, values, x, floor, fine, enough, *tables)
 
 
-def twin_residual(r, worst, b, values, x, floor, fine, enough, tables):
-    return reference.small_residual(r, worst, b, values, x, floor, fine, enough, *tables)
+def twin_residual(r, worst, b, values, x, floor, fine, enough, tables, sizes=None):
+    return reference.small_residual(r, worst, sizes, b, values, x, floor, fine, enough, *tables)
 
 
 def numbers(rng, count, dtype):

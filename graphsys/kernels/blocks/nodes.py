@@ -9,6 +9,7 @@ from graphsys.kernels.blocks.blocks import _Lower, real_name
 
 small_elimination = LazyModule("graphsys.kernels.llvm.small_elimination")
 small_nodes = LazyModule("graphsys.kernels.llvm.small_nodes")
+transposed_nodes = LazyModule("graphsys.kernels.llvm.transposed_nodes")
 
 
 @intrinsic
@@ -71,24 +72,43 @@ def _backward_nodes(typing, x, arena, program, starts, begin, end):
 
 
 @intrinsic
+def _forward_transposed_nodes(typing, x, arena, program, starts, begin, end):
+    """x_j <- x_j - W_kj^T x_k, otherwise as `forward_nodes`."""
+    signature = types.int64(x, arena, program, starts, begin, end)
+    return signature, _substitution_parts(x, transposed_nodes.forward_transposed_function)
+
+
+@intrinsic
+def _backward_transposed_nodes(typing, x, arena, program, starts, begin, end):
+    """x_k <- D_k^-T (x_k - sum_i L_ik^T x_i), otherwise as `backward_nodes`."""
+    signature = types.int64(x, arena, program, starts, begin, end)
+    return signature, _substitution_parts(x, transposed_nodes.backward_transposed_function)
+
+
+@intrinsic
 def _small_residual(
-    typing, r, worst, b, values, x, floor, fine, enough, size, row_start, neighbor_start, neighbor,
-    diagonal_at, block_at,
+    typing, r, worst, sizes, b, values, x, floor, fine, enough, size, row_start, neighbor_start,
+    neighbor, diagonal_at, block_at,
 ):  # fmt: skip
-    """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
+    """r <- b - A x, and how large it is: `small_nodes.residual_function`.
+
+    Unless ``sizes`` is None, it gets |A| |x| + |b|.
+    """
     tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
     real = real_name(r.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
-        function = small_nodes.residual_function(builder.module, real)
-        pointers = [low.start(place) for place in range(5)]
-        pointers += [*arguments[5:8], *(low.table(place) for place in range(8, 14))]
-        builder.call(function, [*pointers, low.length(8)])
+        keeping = not isinstance(sizes, types.NoneType)
+        function = small_nodes.residual_function(builder.module, real, keeping)
+        pointers = [low.start(place) for place in (0, 1, 3, 4, 5)]
+        pointers += [*arguments[6:9], *(low.table(place) for place in range(9, 15))]
+        more = [low.start(2)] if keeping else []
+        builder.call(function, [*pointers, low.length(9), *more])
         return low.none()
 
     kind = types.float32 if r.dtype == types.float32 else types.float64
-    return types.none(r, worst, b, values, x, kind, kind, kind, *tables), generate
+    return types.none(r, worst, sizes, b, values, x, kind, kind, kind, *tables), generate
 
 
 if DISABLE_JIT:
@@ -96,8 +116,12 @@ if DISABLE_JIT:
     eliminate_node = reference.eliminate_node
     forward_nodes = reference.forward_nodes
     backward_nodes = reference.backward_nodes
+    forward_transposed_nodes = reference.forward_transposed_nodes
+    backward_transposed_nodes = reference.backward_transposed_nodes
 else:
     small_residual = _small_residual
     eliminate_node = _eliminate_node
     forward_nodes = _forward_nodes
     backward_nodes = _backward_nodes
+    forward_transposed_nodes = _forward_transposed_nodes
+    backward_transposed_nodes = _backward_transposed_nodes

@@ -59,16 +59,16 @@ def fetch_block(values, source, length):
 
 @inlined
 def fetch_lower(program, s, arena):
-    """Prefetch the lower panel of supernode s; nothing after the last one."""
-    if s < program[SUPERNODES]:
+    """Prefetch the lower panel of supernode s, if there is such a one."""
+    if 0 <= s < program[SUPERNODES]:
         at = program[program[STARTS_AT] + s]
         fetch_block(arena, program[at + 3], (program[at] + program[at + 1]) * program[at])
 
 
 @inlined
 def fetch_upper(program, s, arena):
-    """Prefetch what back substitution reads of supernode s; nothing before the first one."""
-    if s >= 0:
+    """Prefetch what back substitution reads of supernode s, if there is such a one."""
+    if 0 <= s < program[SUPERNODES]:
         at = program[program[STARTS_AT] + s]
         if program[at + 4] < 0:
             fetch_lower(program, s, arena)

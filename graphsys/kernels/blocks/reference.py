@@ -184,8 +184,36 @@ def backward_nodes(x, arena, program, starts, begin, end):
     return begin
 
 
+def forward_transposed_nodes(x, arena, program, starts, begin, end):
+    """x_j <- x_j - W_kj^T x_k for one vector, small nodes from a place on."""
+    for s in range(begin, end):
+        panel = _small_panel(program, starts, s)
+        if panel is None:
+            return s
+        (w, _, first, _, upper), runs = panel
+        for place, length, row in runs:
+            right = _matrix(arena, upper + place * w, w, w, length)
+            x[row : row + length] -= right.T @ x[first : first + w]
+    return end
+
+
+def backward_transposed_nodes(x, arena, program, starts, begin, end):
+    """x_k <- D_k^-T (x_k - sum_i L_ik^T x_i) for one vector and small nodes down from a place."""
+    for s in range(end - 1, begin - 1, -1):
+        panel = _small_panel(program, starts, s)
+        if panel is None:
+            return s + 1
+        (w, below, first, lower, _), runs = panel
+        rest = x[first : first + w].copy()
+        for place, length, row in runs:
+            left = _matrix(arena, lower + w + place, w + below, length, w)
+            rest -= left.T @ x[row : row + length]
+        x[first : first + w] = _matrix(arena, lower, w + below, w, w).T @ rest
+    return begin
+
+
 def small_residual(
-    r, worst, b, values, x, floor, fine, enough, size, row_start, neighbor_start, neighbor,
+    r, worst, sizes, b, values, x, floor, fine, enough, size, row_start, neighbor_start, neighbor,
     diagonal_at, block_at,
 ):  # fmt: skip
     """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
@@ -202,6 +230,8 @@ def small_residual(
             d += np.abs(block) @ np.abs(known)
             total += np.abs(block).sum(axis=1)
         r[own] = rest
+        if sizes is not None:
+            sizes[own] = d
         if done:
             continue
         d = np.maximum(d, np.finfo(r.dtype).tiny)

@@ -147,9 +147,9 @@ class MaskedColumns(Columns):
 class Products:
     """A^T y for up to `LANES` columns of A at once, each summed up in the lanes of a register."""
 
-    def __init__(self, builder, real, columns):
+    def __init__(self, builder, real, columns, lanes=None):
         narrow = real == "f64" and not host_has("avx512f")  # else there are too few registers
-        self.emit = Emitter(builder, real, LANES // 2 if narrow else LANES)
+        self.emit = Emitter(builder, real, lanes or (LANES // 2 if narrow else LANES))
         self.columns = columns
 
     def zeros(self):

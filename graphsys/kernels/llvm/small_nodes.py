@@ -43,16 +43,16 @@ def forward_function(module, real):
     its supernodes begin. The place of the first that is not one pivot block of up to `SMALL` rows,
     or ``end``.
     """
-    function, builder = _substitution_function(module, f"graphsys_forward_{real}", real)
+    function, builder = substitution_function(module, f"graphsys_forward_{real}", real)
     if builder is None:
         return function
     x, arena, table, starts, begin, end = function.args
     emit = Emitter(builder, real)
     with emit.loop("nodes", begin, end, integer(1), []) as (s, _):
-        at, w = _small(builder, table, builder.load(builder.gep(starts, [s])), s)
+        at, w = small_panel(builder, table, builder.load(builder.gep(starts, [s])), s)
         first, lower = field(builder, table, at, FIRST), field(builder, table, at, LOWER)
         m = builder.add(w, field(builder, table, at, BELOW))
-        runs = _runs(builder, table, at)
+        runs = runs_of(builder, table, at)
         for size in cases(builder, w, range(1, SMALL + 1), skip=True):
             own = Columns(builder, real, size)
             _forward(own, emit.at(x, first), x, emit.at(arena, lower), m, *runs)
@@ -60,7 +60,7 @@ def forward_function(module, real):
     return function
 
 
-def _substitution_function(module, name, real):
+def substitution_function(module, name, real):
     pointer, table = REAL[real].as_pointer(), I64.as_pointer()
     return private_function(
         module,
@@ -71,7 +71,7 @@ def _substitution_function(module, name, real):
     )
 
 
-def _small(builder, table, at, otherwise):
+def small_panel(builder, table, at, otherwise):
     """A panel and its pivots; the function returns ``otherwise`` unless it is one small block."""
     w = field(builder, table, at, PIVOTS)
     large = builder.icmp_unsigned(">", w, integer(SMALL))
@@ -81,7 +81,7 @@ def _small(builder, table, at, otherwise):
     return at, w
 
 
-def _runs(builder, table, at):
+def runs_of(builder, table, at):
     """Pointer to the runs of a panel of one pivot block, and how many numbers they are."""
     length = builder.mul(field(builder, table, at, RUNS), integer(RUN_FIELDS))
     return builder.gep(table, [builder.add(at, integer(PANEL_FIELDS + 1))]), length
@@ -124,7 +124,7 @@ def backward_function(module, real):
     Arguments as in `forward_function`. The place after the first that is not one pivot block of up
     to `SMALL` rows, or a weak one of one triangle; else ``begin``.
     """
-    function, builder = _substitution_function(module, f"graphsys_backward_{real}", real)
+    function, builder = substitution_function(module, f"graphsys_backward_{real}", real)
     if builder is None:
         return function
     x, arena, table, starts, begin, end = function.args
@@ -133,11 +133,11 @@ def backward_function(module, real):
     with emit.loop("nodes", integer(0), count, integer(1), []) as (done, _):
         above = builder.sub(end, done)
         place = builder.gep(starts, [builder.sub(above, integer(1))])
-        at, w = _small(builder, table, builder.load(place), above)
+        at, w = small_panel(builder, table, builder.load(place), above)
         first, upper = field(builder, table, at, FIRST), field(builder, table, at, UPPER)
         lower = emit.at(arena, field(builder, table, at, LOWER))
         m = builder.add(w, field(builder, table, at, BELOW))
-        runs = _runs(builder, table, at)
+        runs = runs_of(builder, table, at)
         halved = builder.icmp_signed("<", upper, integer(0))
         with builder.if_else(halved) as (one_triangle, both_triangles):
             with one_triangle:
@@ -216,7 +216,7 @@ def _backward(own, place, x, panel, runs, fields):
 
 
 @shared
-def residual_function(module, real):
+def residual_function(module, real, keeping):
     """``r <- b - A x`` for all rows, and how large its entries are: `refinement.refine`.
 
     Arguments ``(r, worst, b, values, x, floor, fine, enough, size, row_start, neighbor_start,
@@ -229,22 +229,25 @@ def residual_function(module, real):
     Nodes after the first whose ``|r| / d`` is beyond ``fine`` and ``|r| / max(d, floor s)`` beyond
     ``enough`` do not count: such a solution is refined in any case (solves of body/joint chains
     take 14 % less time).
+
+    With ``keeping`` one more argument at the end, ``sizes``, which gets d of all rows.
     """
     element = REAL[real]
     pointer, table = element.as_pointer(), I64.as_pointer()
     tables = ["size", "row_start", "neighbor_start", "neighbor", "diagonal_at", "block_at"]
     function, builder = private_function(
         module,
-        f"graphsys_residual_{real}",
+        f"graphsys_residual_{'and_sizes_' if keeping else ''}{real}",
         ir.VoidType(),
-        [*[pointer] * 5, *[element] * 3, *[table] * len(tables), I64],
-        ["r", "worst", "b", "values", "x", "floor", "fine", "enough", *tables, "nodes"],
+        [*[pointer] * 5, *[element] * 3, *[table] * len(tables), I64, *[pointer] * keeping],
+        ["r", "worst", "b", "values", "x", "floor", "fine", "enough", *tables, "nodes"]
+        + ["sizes"] * keeping,
     )
     if builder is None:
         return function
     emit = Emitter(builder, real)
     r, worst, b, values, x, floor, fine, enough = function.args[:8]
-    size, row_start, neighbor_start, neighbor, diagonal_at, block_at, nodes = function.args[8:]
+    size, row_start, neighbor_start, neighbor, diagonal_at, block_at, nodes = function.args[8:15]
     floor, tiny, infinity = emit.splat(floor), emit.fill(TINY[real]), emit.fill(float("inf"))
     # Without their signs floats are ordered like the integers with the same bits, NaN beyond all.
     integers = ir.VectorType(ir.IntType(8 * emit.align), emit.lanes)
@@ -310,6 +313,8 @@ def residual_function(module, real):
         chains = over_blocks(i, start, sized_product if sized else product)
         totals = [builder.fadd(*chains[k :: len(sums)]) for k in range(len(sums))]
         emit.store(totals[0], emit.at(r, row), mask)
+        if keeping:
+            emit.store(totals[1], emit.at(function.args[15], row), mask)
         return totals
 
     nothing = ir.Constant(integers, [0] * emit.lanes)
@@ -335,7 +340,7 @@ def residual_function(module, real):
         sized_loop.carry([builder.add(i, integer(1)), *following], step)
     done, *most = sized_loop.results
     with emit.loop("rest", done, nodes, integer(1), []) as (i, _):
-        one_node(i, sized=False)
+        one_node(i, sized=keeping)
     for k, numbers in enumerate(most):
         emit.store(builder.bitcast(numbers, emit.vector), emit.at(worst, integer(emit.lanes * k)))
     builder.ret_void()

@@ -142,7 +142,7 @@ def refine(
             failed = solve(program, arena, residual, count, solving, trial)
         if failed != 0:
             return 1
-        correction = _size(trial, 0, length)
+        correction = maximum_norm(trial, 0, length)
         for i in range(length):
             trial[i] += x[i]
         new_error, new_strict = residual_error(
@@ -178,8 +178,8 @@ def residual_error(
     """
     rows = tables[1][tables[0].size]
     if widest <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
-        floor = eps**FLOOR * _size(x, 0, rows)
-        small_residual(r, sizes, b, values, x, floor, FINE * eps, enough, *tables)
+        floor = eps**FLOOR * maximum_norm(x, 0, rows)
+        small_residual(r, sizes, None, b, values, x, floor, FINE * eps, enough, *tables)
         return (
             float(largest_of(sizes, 0, LANES, LANES, 1)),
             float(largest_of(sizes, LANES, LANES, LANES, 1)),
@@ -203,7 +203,7 @@ def vector_error(tables, values, transposed, b, x, at, eps, sizes, r):
     for i in range(rows):
         sizes[i], sizes[rows + i] = abs(b[at + i]), 0.0
     raise_sizes(tables, values, transposed, x, at, sizes)
-    floor = eps**FLOOR * _size(x, at, rows)
+    floor = eps**FLOOR * maximum_norm(x, at, rows)
     for i in range(rows):
         rest, d = abs(r[at + i]), sizes[i].real
         if rest != 0.0:
@@ -221,7 +221,7 @@ def _quotient(rest, bound):
 
 
 @kernel
-def _size(x, first, rows):
+def maximum_norm(x, first, rows):
     """Maximum norm of ``rows`` numbers."""
     whole = 8 * (rows // 8)
     largest = largest_of(x, first, 8, 8, rows // 8)

@@ -9,7 +9,6 @@ import numpy as np
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     NODAL_AT,
-    ONE_TRIANGLE,
     ORDER_AT,
     PANEL_FIELDS,
     PROGRAM_VERSION,
@@ -17,6 +16,7 @@ from graphsys.kernels.base.layout import (
     STALE,
     STARTS_AT,
     SUPERNODES,
+    SYMMETRIC,
     UPPER,
     VERSION,
 )
@@ -30,7 +30,12 @@ from graphsys.kernels.blocks.blocks import (
     subtract_product,
     subtract_transposed,
 )
-from graphsys.kernels.blocks.nodes import backward_nodes, forward_nodes
+from graphsys.kernels.blocks.nodes import (
+    backward_nodes,
+    backward_transposed_nodes,
+    forward_nodes,
+    forward_transposed_nodes,
+)
 from graphsys.kernels.blocks.prefetch import AHEAD, fetch_lower, fetch_upper, is_far
 from graphsys.kernels.blocks.supernodes import (
     backward_one_triangle,
@@ -141,24 +146,15 @@ def solve_transposed(
     """A^T out = b, without conjugation; as `solve`."""
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
-    if program[ONE_TRIANGLE] > 0:  # A^T = A
-        return solve_supernodes(program, arena, b, count, x, out)
+    if program[SYMMETRIC] != 0:  # A^T = A
+        return solve(program, arena, b, count, x, out)
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
     for j in range(count):
         z, work = x[j * rows :], rows * (count - j)
-        for s in range(program[SUPERNODES]):
-            at = program[program[STARTS_AT] + s]
-            forward_transposed_supernode(
-                program, at, arena, 0, z, rows, 1, 1, 1, _subtract_transposed
-            )
-        for s in range(program[SUPERNODES] - 1, -1, -1):
-            at = program[program[STARTS_AT] + s]
-            backward_transposed_supernode(
-                program, at, arena, 0, z, rows, 1, work, 1, 1, _subtract_transposed,
-                _apply_inverse_transposed,
-            )  # fmt: skip
+        forward_transposed(program, arena, z)
+        backward_transposed(program, arena, z, work)
     return scatter(x, order, count, out)
 
 
@@ -270,6 +266,51 @@ def _add_inverse(x, at, rows, work, s, lds, arena, d, m, copy, w, count):
             add_weak(x, at + j * rows, work, s + j * lds, 0, arena, d, m, copy, w)
     else:
         add_product(x, at, rows, arena, d, m, work, s, 1, lds, w, count, w)
+
+
+@inlined
+def forward_transposed(program, arena, x):
+    """x_j <- x_j - W_kj^T x_k for one vector."""
+    rows, nodes = program[ROWS], program[SUPERNODES]
+    starts = pointer(program, program[STARTS_AT])
+    alone, far = arena.itemsize <= 8, is_far(arena.size, arena)
+    s = 0
+    while s < nodes:
+        if far:
+            fetch_upper(program, s + AHEAD, arena)
+        if alone:
+            end = s + 1 if far else nodes
+            done = forward_transposed_nodes(x, arena, program, program[STARTS_AT], s, end)
+            if done > s:
+                s = done
+                continue
+        forward_transposed_supernode(
+            program, starts[s], arena, 0, x, rows, 1, 1, 1, _subtract_transposed
+        )
+        s += 1
+
+
+@inlined
+def backward_transposed(program, arena, x, work):
+    """x_k = D_k^-T (x_k - sum_i L_ik^T x_i) for one vector; a block's rows fit at ``x[work:]``."""
+    rows = program[ROWS]
+    starts = pointer(program, program[STARTS_AT])
+    alone, far = arena.itemsize <= 8, is_far(arena.size, arena)
+    s = program[SUPERNODES]
+    while s > 0:
+        if far:
+            fetch_lower(program, s - 1 - AHEAD, arena)
+        if alone:
+            begin = s - 1 if far else 0
+            left = backward_transposed_nodes(x, arena, program, program[STARTS_AT], begin, s)
+            if left < s:
+                s = left
+                continue
+        s -= 1
+        backward_transposed_supernode(
+            program, starts[s], arena, 0, x, rows, 1, work, 1, 1, _subtract_transposed,
+            _apply_inverse_transposed,
+        )  # fmt: skip
 
 
 @inlined
