@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.kernels.single.certificate import (
+    PHASES,
     RESULTS,
-    ROWS_OF_INVERSE,
     certificate_work,
     certify,
     error_and_sizes,
-    irregular_signs,
+    start_vectors,
 )
 from graphsys.numeric.residuals import EPS, Matrix
 from graphsys.numeric.solver import Solver
@@ -56,6 +56,8 @@ class Certificate:
         -------
         Certificate
         """
+        if len(found) == 1:
+            return found[0]
         every = zip(*((c.backward_error, c.condition, c.forward_error) for c in found), strict=True)
         return cls(*map(max, every)) if found else cls(0.0, 1.0, 0.0)
 
@@ -65,8 +67,8 @@ def certificate(
 ) -> Certificate:
     """Certificate of one solution.
 
-    The norm of ``A^-1 diag(s)``, s = |A| |x| + |b|, is estimated by Hager's method from two starts:
-    see `graphsys.kernels.single.certificate.certify`.
+    The condition is estimated by three solves at once, and one with the transpose: see
+    `graphsys.kernels.single.certificate.certify`.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ def certificate(
     sizes = np.empty(graph.rows, x.real.dtype)
     if bounded and solver.plain:
         program = solver.symbolic.program
-        work = np.empty(certificate_work(program), x.dtype)
+        work = np.empty(certificate_work(graph.rows, solver.symbolic.widest), x.dtype)
         certify(
             graph.tables(), program, solver.arena, matrix.values, transposed, b, x, sizes, work,
             info,
@@ -102,41 +104,22 @@ def certificate(
         condition = np.inf if not bounded else 0.0
         if bounded and largest > 0.0:
             with np.errstate(all="ignore"):
-                condition = _condition(solver, sizes / largest, transposed)
+                condition = _condition(solver, sizes, largest, transposed)
     if condition == 0.0:  # x = 0
         return Certificate(error, 1.0, 0.0 if error == 0.0 else np.inf)
-    with np.errstate(all="ignore"):
-        forward = np.float64(condition) * (error + EPS[x.dtype] * (most + 1))
-    return Certificate(error, condition, float(forward) if forward == forward else np.inf)
+    forward = condition * (error + EPS[x.dtype] * (most + 1))
+    return Certificate(error, condition, forward if forward == forward else np.inf)
 
 
-def _condition(solver: Solver, sizes: Array, transposed: bool) -> float:
+def _condition(solver: Solver, sizes: Array, largest: float, transposed: bool) -> float:
     """The condition of `certify` by any solver; inf where a solve overflows."""
-    kind = solver.dtype
-
-    def solve(v: Array, transposed: bool) -> Array:
-        return solver.columns(v.astype(kind), "T" if transposed else "N")[0]
-
-    irregular = np.empty(sizes.size)
-    irregular_signs(irregular)
-    best, row = -1.0, 0
+    right = np.empty(len(PHASES) * sizes.size, solver.dtype)
+    start_vectors(sizes, largest, right)
+    trans, other = "TN" if transposed else "NT"
     try:
-        for signs in (np.ones(sizes.size), irregular):
-            found = np.abs(solve(sizes * signs, transposed))
-            if found.max() > best:
-                best, row = found.max(), int(found.argmax())
-        for again in range(ROWS_OF_INVERSE):
-            of_inverse = solve(np.eye(1, sizes.size, row)[0], not transposed)
-            size = np.abs(of_inverse)
-            best = max(best, sizes @ size)
-            if again + 1 == ROWS_OF_INVERSE:
-                break
-            signs = np.where(size == 0.0, 1.0, of_inverse.conj() / size)
-            found = np.abs(solve(sizes * signs, transposed))
-            best = max(best, found.max())
-            if found.argmax() == row:
-                break
-            row = int(found.argmax())
+        found, _ = solver.columns(right.reshape(-1, sizes.size).T, trans)
+        row = int(np.abs(found).max(axis=1).argmax())
+        of_inverse, _ = solver.columns(np.eye(1, sizes.size, row, dtype=solver.dtype)[0], other)
     except OverflowError:
         return np.inf
-    return float(best)
+    return max(float(np.abs(found).max()), float(sizes @ np.abs(of_inverse)) / largest)
