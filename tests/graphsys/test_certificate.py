@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphsys as gs
-from graphsys.families import random_system
+from graphsys.families import body_joint_tree, random_saddle_system, random_system
 
 EPS = np.finfo(float).eps
 
@@ -53,6 +53,70 @@ def test_the_estimate_is_a_bound_from_below_and_close(seed, n, dims):
         assert found.condition >= exact / 10.0
         error = np.abs(solution - x).max() / np.abs(x).max()
         assert error <= 10.0 * found.forward_error
+
+
+def kahan(n, angle):
+    """Upper triangular, and nearly singular without a small pivot."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.diag(s ** np.arange(n)) @ (np.eye(n) - c * np.triu(np.ones((n, n)), 1))
+
+
+def hard_matrices(rng, n):
+    """Matrices of known traps of condition estimators, condition numbers up to 1e10."""
+    normal = rng.standard_normal((n, n))
+    u, _ = np.linalg.qr(normal)
+    v, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    small = 10.0 ** -rng.uniform(1, 10)
+    scales = np.exp(rng.uniform(-8, 8, n))
+    ones = np.ones(n - 1)
+    second = 2.0 * np.eye(n) - np.diag(ones, 1) - np.diag(ones, -1)
+    yield normal
+    yield scales[:, None] * normal
+    yield normal * scales
+    yield kahan(n, rng.uniform(0.6, 1.4))
+    yield u * np.geomspace(1.0, small, n) @ v
+    yield u * np.append(np.ones(n - 1), small) @ v
+    yield second + 1e-6 * np.eye(n)
+    yield second + rng.uniform(0.0, 1.0) * (np.diag(ones, 1) - np.diag(ones, -1))
+    yield np.eye(n) - np.tril(rng.uniform(-1.0, 1.0, (n, n)), -1)
+    yield normal * (abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 1)
+
+
+def estimates(seeds):
+    """Exact condition over its estimate, of hard matrices and of systems on graphs."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(4, 40))
+        systems = [gs.System(gs.chain(1), n, blocks={(0, 0): A}) for A in hard_matrices(rng, n)]
+        dims = int(rng.integers(1, 7))
+        graphs = gs.chain(n), gs.ladder(n), gs.net(5)
+        systems += [random_system(graph, dims, seed=seed) for graph in graphs]
+        systems.append(random_saddle_system(body_joint_tree(n // 2), seed=seed))
+        for system in systems:
+            A = system.to_dense()
+            x = rng.standard_normal(len(A))
+            b = A @ x if seed % 2 else x
+            found, certificate = system.factorize().solve(b, report=True)
+            exact = exact_condition(A, b, found)
+            if exact < 1e12:
+                yield exact / certificate.condition
+
+
+def test_estimates_are_as_close_as_those_of_lapack():
+    ratios = np.array([*estimates(range(12))])
+
+    # N. J. Higham (ACM TOMS 14, 1988): almost always within 3, hardly ever beyond 10
+    assert ratios.max() <= 10.0
+    assert np.mean(ratios <= 3.0) >= 0.98
+    assert np.median(ratios) <= 1.1
+
+
+@pytest.mark.slow
+def test_many_estimates_are_as_close_as_those_of_lapack():
+    ratios = np.array([*estimates(range(1000, 1200))])
+
+    assert np.mean(ratios <= 10.0) >= 0.999
+    assert np.mean(ratios <= 3.0) >= 0.99
 
 
 def test_nearly_singular_systems_show_how_many_digits_are_left():

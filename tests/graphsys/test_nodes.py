@@ -41,6 +41,24 @@ def twin_backward(x, arena, program, begin, end):
 
 
 @njit
+def compiled_forward_transposed(x, arena, program, begin, end):
+    return nodes.forward_transposed_nodes(x, arena, program, STARTS, begin, end)
+
+
+@njit
+def compiled_backward_transposed(x, arena, program, begin, end):
+    return nodes.backward_transposed_nodes(x, arena, program, STARTS, begin, end)
+
+
+def twin_forward_transposed(x, arena, program, begin, end):
+    return reference.forward_transposed_nodes(x, arena, program, STARTS, begin, end)
+
+
+def twin_backward_transposed(x, arena, program, begin, end):
+    return reference.backward_transposed_nodes(x, arena, program, STARTS, begin, end)
+
+
+@njit
 def compiled_residual(r, worst, b, values, x, floor, fine, enough, tables, sizes=None):
     nodes.small_residual(r, worst, sizes, b, values, x, floor, fine, enough, *tables)
 
@@ -188,12 +206,18 @@ def test_substitution_with_nodes_is_that_of_their_twins(w, dtype):
     lists = [[], [5], [8, 1], [3, 17, 6]]
     program, entries, rows = panels(w, lists)
     arena, x = numbers(rng, entries, dtype), numbers(rng, rows, dtype)
-    for compiled, twin in ((compiled_forward, twin_forward), (compiled_backward, twin_backward)):
+    for compiled, twin in (
+        (compiled_forward, twin_forward),
+        (compiled_backward, twin_backward),
+        (compiled_forward_transposed, twin_forward_transposed),
+        (compiled_backward_transposed, twin_backward_transposed),
+    ):
+        down = compiled in (compiled_backward, compiled_backward_transposed)
         for begin, end in ((0, 1), (1, 2), (2, 3), (3, 4), (1, 4), (2, 2)):
             result, expected = x.copy(), x.copy()
             reached = twin(expected, arena, program, begin, end)
             assert compiled(result, arena, program, begin, end) == reached
-            assert reached == (end if compiled is compiled_forward else begin)
+            assert reached == (begin if down else end)
             # each node's terms are of size 1 but for the rows behind, which grow by one a node
             bound = (end - begin + 1) * tolerance(dtype, max(w, 26))
             assert np.allclose(result, expected, rtol=0, atol=bound)
@@ -229,7 +253,12 @@ def test_substitution_stops_at_a_node_that_is_not_one_small_block(w):
     program, entries, rows = panels(w, lists, several=2)
     arena, x = np.ones(entries), np.ones(rows)
     stops = (2, 3) if w == 4 else (0, 4)
-    for forward, backward in ((compiled_forward, compiled_backward), (twin_forward, twin_backward)):
+    for forward, backward in (
+        (compiled_forward, compiled_backward),
+        (twin_forward, twin_backward),
+        (compiled_forward_transposed, compiled_backward_transposed),
+        (twin_forward_transposed, twin_backward_transposed),
+    ):
         assert (forward(x, arena, program, 0, 4), backward(x, arena, program, 0, 4)) == stops
         assert forward(x, arena, program, 3, 4) == (4 if w == 4 else 3)
 
@@ -249,8 +278,12 @@ def test_residuals_of_small_nodes_are_those_of_their_twins(w, edges, dtype):
     worst, expected_worst = np.full((2, 16), 5.0, dtype)
     floor = dtype(3.0)
 
-    compiled_residual(result[:-1], worst, b, values, x, floor, 0.0, np.inf, tables)
-    twin_residual(expected[:-1], expected_worst, b, values, x, floor, 0.0, np.inf, tables)
+    sizes, expected_sizes = (np.full(total + 1, 7.0, dtype) for _ in range(2))
+
+    compiled_residual(result[:-1], worst, b, values, x, floor, 0.0, np.inf, tables, sizes[:-1])
+    twin_residual(
+        expected[:-1], expected_worst, b, values, x, floor, 0.0, np.inf, tables, expected_sizes[:-1]
+    )
 
     system.values = values
     matrix = system.to_dense()
@@ -259,6 +292,8 @@ def test_residuals_of_small_nodes_are_those_of_their_twins(w, edges, dtype):
     assert np.allclose(expected[:-1], b - matrix @ x, rtol=0, atol=enough)
     assert np.allclose(result, expected, rtol=0, atol=enough) and result[-1] == 7.0
     held = abs(matrix) @ abs(x) + abs(b)
+    for found in (sizes, expected_sizes):
+        assert np.allclose(found[:-1], held, rtol=0, atol=enough) and found[-1] == 7.0
     bounds = np.maximum(held, floor * abs(matrix).sum(axis=1)), held
     for k, bound in enumerate(bounds):
         found = (abs(b - matrix @ x) / bound).max(initial=0.0)
