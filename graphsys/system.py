@@ -296,12 +296,7 @@ class System(Sealed):
             For numbers that are not finite, of another kind or shape, and for pairs of nodes of
             different sizes. The system is left as it is.
         """
-        chosen = Chosen(self.graph, rows, cols)
-        numbers = chosen.checked(blocks, self.dtype, self.symmetric)
-        np.add.at(self._values, chosen.places(), numbers)
-        if self.symmetric:
-            other = chosen.i != chosen.j
-            np.add.at(self._values, chosen.mirrored(other), numbers[other])
+        Chosen(self.graph, rows, cols).put(blocks, self._values, self.symmetric, adding=True)
 
     def set(self, rows: Any, cols: Any, blocks: Any) -> None:
         """Set many blocks; of those that are given twice the last one counts.
@@ -316,12 +311,7 @@ class System(Sealed):
         UnknownNodeError, UnknownEdgeError, TypeError, ValueError
             As `add`.
         """
-        chosen = Chosen(self.graph, rows, cols)
-        numbers = chosen.checked(blocks, self.dtype, self.symmetric)
-        self._values[chosen.places()] = numbers
-        if self.symmetric:
-            other = chosen.i != chosen.j
-            self._values[chosen.mirrored(other)] = numbers[other]
+        Chosen(self.graph, rows, cols).put(blocks, self._values, self.symmetric, adding=False)
 
     def places(self, rows: Any, cols: Any) -> NDArray[np.int64]:
         """Places in `values` of the entries of many blocks, to find once and use often.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from graphsys.errors import UnknownEdgeError, UnknownNodeError
 from graphsys.kernels.analysis.graph import lay_blocks, list_neighbors
+from graphsys.kernels.single.assembly import find_blocks
 from graphsys.matrix.checksums import check, checksum
 from graphsys.matrix.scipy_tables import checked
 
@@ -131,16 +132,11 @@ class BlockGraph:
         ndarray of int, shape (k,)
             -1 where nodes share no edge.
         """
-        n = len(self.labels)
-        at = np.full(i.shape, -1, dtype=np.int64)
-        diagonal = i == j
-        at[diagonal] = self.diagonal_at[i[diagonal]]
-        if self.neighbor.size:
-            key = np.repeat(np.arange(n), np.diff(self.neighbor_start)) * n + self.neighbor
-            wanted = i * n + j
-            p = np.minimum(np.searchsorted(key, wanted), key.size - 1)
-            found = key[p] == wanted
-            at[found] = self.block_at[p[found]]
+        at = np.empty(i.shape, np.int64)
+        find_blocks(
+            np.ascontiguousarray(i), np.ascontiguousarray(j), self.neighbor_start, self.neighbor,
+            self.diagonal_at, self.block_at, at,
+        )  # fmt: skip
         return at
 
     def pairs(self) -> tuple[Int, Int]:

@@ -1,5 +1,6 @@
 """Blocks as arrays: `add`, `set`, `places`, `from_blocks`, and what users of scipy expect."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -32,6 +33,29 @@ def test_the_last_of_equal_pairs_is_set():
     system = triangle()
     system.set([0, 0], [1, 1], [np.eye(2), 2.0 * np.eye(2)])
     assert np.array_equal(system[0, 1], 2.0 * np.eye(2))
+
+
+def test_of_an_edge_given_in_both_directions_the_last_one_is_set():
+    system = triangle(symmetric=True)
+    B = np.array([[1.0, 2.0], [3.0, 4.0]])
+    system.set([0, 1], [1, 0], [np.eye(2), B])
+    assert np.array_equal(system[1, 0], B) and np.array_equal(system[0, 1], B.T)
+
+
+@pytest.mark.parametrize("labels", [[2, 0, 1], [-3, 5, 1], [2**70, 2**70 + 1, 0], [True, 0, 7]])
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint64, object])
+def test_nodes_as_arrays_of_whole_numbers_are_found_by_label(labels, kind):
+    system = gs.System(nx.complete_graph(labels), 1)
+    small = [label for label in labels if 0 <= label < 2**7]
+    rows = np.array(small * 3)[:3].astype(kind)  # as many as there are nodes
+    system.add(rows, rows[::-1], np.arange(3.0).reshape(3, 1, 1))
+
+    expected = gs.System(nx.complete_graph(labels), 1)
+    for k, (u, v) in enumerate(zip(rows, rows[::-1], strict=True)):
+        expected[u, v] += float(k)
+    assert np.array_equal(system.values, expected.values)
+    with pytest.raises(gs.UnknownNodeError, match="100"):
+        system.add(np.array([*rows, 100], kind), np.array([*rows, 100], kind), np.eye(1))
 
 
 def test_a_symmetric_system_gets_the_transposed_block_too():
