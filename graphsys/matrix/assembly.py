@@ -125,19 +125,20 @@ def _looked_up(graph: BlockGraph, nodes: Any) -> Int | None:
     None for others, and where the labels of the graph are no whole numbers or far apart. It saves
     half of the time of `System.add` with blocks of 3 x 3.
     """
-    n = len(graph.labels)
+    labels: tuple[Any, ...] = graph.labels
+    n = len(labels)
     if not isinstance(nodes, np.ndarray) or nodes.dtype.kind not in "iu" or nodes.ndim != 1:
         return None
-    if nodes.size < n or set(map(type, graph.labels)) != {int}:
+    if nodes.size < n or set(map(type, labels)) != {int}:
         return None
-    least, most = min(graph.labels), max(graph.labels)
+    least, most = min(labels), max(labels)
     if most - least > 4 * n or max(abs(least), abs(most)) >= 2**62:
         return None
     if not least <= int(nodes.min()) <= int(nodes.max()) <= most:
         return None
     table = np.full(most - least + 1, -1)
-    table[np.array([label - least for label in graph.labels])] = np.arange(n)
-    found = table[nodes.astype(np.int64) - least]
+    table[np.array(labels, np.int64) - least] = np.arange(n)
+    found: Int = table[nodes.astype(np.int64) - least]
     return found if found.min() >= 0 else None
 
 

@@ -11,29 +11,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.kernels.base.layout import FIRST, ORDER_AT, ROWS, STARTS_AT, SUPERNODES
-from graphsys.kernels.base.layout import PIVOTS as PANEL_PIVOTS
+from graphsys.kernels.base.layout import ORDER_AT, ROWS, SUPERNODES
 from graphsys.kernels.frontal.front import LEAST
 from graphsys.kernels.frontal.multifrontal import (
     ALL_DELAYED,
-    FACTORS,
     FACTORS_FULL,
     FRONT_FIELDS,
     FRONT_FULL,
     HEADER,
     HEADERS_FULL,
     INFO,
-    NAMES,
     NAMES_FULL,
     NEEDED,
     PIVOTS,
-    SIZE,
     STACK_FULL,
     factorize_fronts,
     front_sizes,
     list_entries,
 )
 from graphsys.kernels.frontal.pivots import NEGATIVE, POSITIVE, count_signs, gather_pivots
+from graphsys.kernels.frontal.selected_inverse import (
+    invert_fronts,
+    list_inverse_entries,
+    stack_inverses,
+)
 from graphsys.kernels.frontal.substitution import solve_fronts
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.symbolic import Symbolic
@@ -273,88 +274,19 @@ class Fronts:
         return out
 
     def selected_inverse(self) -> Array:
-        """Blocks of the inverse in the layout of `System.values`, from the roots down.
-
-        The inverse of what a front works on is known from its parent in the rows and columns that
-        it does not eliminate; one product with L and U gives the others (Erisman and Tinney 1975).
-        """
-        program, symbolic = self.symbolic.program, self.symbolic
-        rows = int(program[ROWS])
-        position = np.empty(rows, np.int64)
+        """Blocks of the inverse in the layout of `System.values`, from the roots down."""
+        program, fronts, names = self.symbolic.program, self.table.reshape(-1), self.arrays["names"]
+        rows, count = int(program[ROWS]), len(self.table)
+        position, place_row, place_column = np.empty((3, rows), np.int64)
         position[program[int(program[ORDER_AT]) :][:rows]] = np.arange(rows)
-        i, j = (position[place] for place in coordinates(symbolic.graph))
-        of_row, of_column = np.empty((2, rows), np.int64)
-        for s, pivots in enumerate(self.table[:, PIVOTS].tolist()):
-            row, column = self._names_of(s)
-            of_row[row[:pivots]] = of_column[column[:pivots]] = s
-        owner = np.minimum(of_column[i], of_row[j])
-        asked = np.argsort(owner, kind="stable")
-        start = np.searchsorted(owner[asked], np.arange(len(self.table) + 1))
-        values = np.empty(i.size, self.dtype)
-        parents = self._parents()
-        waiting = np.bincount(parents[parents >= 0], minlength=len(parents))  # children of each
-        known: dict[int, Array] = {}
-        place_row, place_column = np.empty((2, rows), np.int64)
-        for s in range(len(parents) - 1, -1, -1):
-            row, column = self._names_of(s)
-            pivots, parent = int(self.table[s, PIVOTS]), int(parents[s])
-            rest = np.empty((0, 0), self.dtype)
-            if parent >= 0:
-                above_row, above_column = self._names_of(parent)
-                place_row[above_row] = place_column[above_column] = np.arange(above_row.size)
-                rest = known[parent][np.ix_(place_column[column[pivots:]], place_row[row[pivots:]])]
-                waiting[parent] -= 1
-                if waiting[parent] == 0:
-                    del known[parent]
-            inverse = self._inverse(s, rest)
-            place_row[row] = place_column[column] = np.arange(row.size)
-            mine = asked[start[s] : start[s + 1]]
-            values[mine] = inverse[place_column[i[mine]], place_row[j[mine]]]
-            if waiting[s]:
-                known[s] = inverse
+        i, j = (position[place] for place in coordinates(self.symbolic.graph))
+        stacked = tuple(np.empty((2, count), np.int64))
+        listed = np.empty(count + 1, np.int64), np.empty(i.size, np.int64)
+        stack, space = stack_inverses(program, fronts, names, place_row, *stacked)
+        list_inverse_entries(fronts, names, i, j, place_row, place_column, *listed)
+        values, known = np.empty(i.size, self.dtype), np.empty(stack, self.dtype)
+        invert_fronts(
+            program, fronts, names, stacked, listed, self.arrays["factors"], i, j,
+            place_row, place_column, known, np.empty(space, self.dtype), values,
+        )  # fmt: skip
         return values
-
-    def _names_of(self, s: int) -> tuple[Ints, Ints]:
-        """Rows and columns of a front, in elimination order of the static analysis."""
-        m, at = self.table[s, SIZE], self.table[s, NAMES]
-        names = self.arrays["names"]
-        return names[at : at + m], names[at + m : at + 2 * m]
-
-    def _parents(self) -> Ints:
-        """Front that each contribution block went to; -1 where there was none."""
-        program = self.symbolic.program
-        starts = program[int(program[STARTS_AT]) :][: len(self.table)]
-        ends = program[starts + FIRST] + program[starts + PANEL_PIVOTS]
-        parents = np.full(len(self.table), -1)
-        for s, (m, pivots) in enumerate(self.table[:, [SIZE, PIVOTS]].tolist()):
-            if m > pivots:
-                rest = self._names_of(s)[0][pivots:]
-                following = rest[rest >= ends[s]].min()
-                parents[s] = np.searchsorted(ends, following, side="right")
-        return parents
-
-    def _inverse(self, s: int, rest: Array) -> Array:
-        """Inverse in the columns and rows of a front, from what its parent knows of it."""
-        from scipy.linalg import get_lapack_funcs
-
-        m, e, at = (int(self.table[s, k]) for k in (SIZE, PIVOTS, FACTORS))
-        factors = self.arrays["factors"]
-        lower = factors[at : at + m * e].reshape(e, m).T
-        # trtri stays on one thread in small fronts; solve_triangular starts all of them.
-        invert = get_lapack_funcs("trtri", (lower,))
-        unit = np.tril(invert(lower[:e], lower=1, unitdiag=1)[0], -1) + np.eye(e)
-        if self.symbolic.symmetric:
-            d = factors[at + m * e : at + m * e + 2 * e].reshape(e, 2)
-            block = np.diag(d[:, 0]) + np.diag(d[: e - 1, 1], 1) + np.diag(d[: e - 1, 1], -1)
-            unit_upper = unit.T @ np.linalg.inv(block)
-            beyond = unit.T @ lower[e:].T  # U11^-1 U12 = L11^-T D^-1 D L21^T
-        else:
-            unit_upper = np.triu(invert(lower[:e])[0])
-            right = factors[at + m * e : at + m * e + e * (m - e)].reshape(m - e, e).T
-            beyond = unit_upper @ right
-        inverse = np.empty((m, m), self.dtype)
-        inverse[e:, e:] = rest
-        inverse[:e, e:] = -beyond @ rest
-        inverse[e:, :e] = -rest @ (lower[e:] @ unit)
-        inverse[:e, :e] = unit_upper @ unit - beyond @ inverse[e:, :e]
-        return inverse

@@ -293,6 +293,39 @@ def test_determinant_inertia_and_inverse_are_those_of_the_dense_matrix(symmetric
         assert np.abs(found - inverse)[kept].max() <= bound * np.abs(inverse).max()
 
 
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("dtype", [np.complex128, np.float32])
+def test_inverses_of_other_numbers_are_those_of_the_dense_matrix(dtype, symmetric):
+    for seed in range(60, 75):
+        system = weak_system(seed, symmetric, dtype)
+        if (matrix := regular(system, 1e4)) is None:
+            continue
+        fronts, _ = fronts_of(system)
+        bound = matrix.shape[0] / THRESHOLD * np.finfo(dtype).eps * np.linalg.cond(matrix)
+        inverse = np.linalg.inv(matrix)
+        found = gs.SelectedInverse(system.graph, fronts.selected_inverse()).to_scipy().toarray()
+        kept = found != 0.0
+        assert np.abs(found - inverse)[kept].max() <= bound * np.abs(inverse).max()
+
+
+def test_inverse_of_many_fronts_on_the_stack():
+    # two trees of fronts, with several children each; diagonals of zero are delayed
+    graph = nx.disjoint_union(gs.net(8), gs.net(4))
+    system = gs.System(graph, 2, symmetric=True)
+    rng = np.random.default_rng(0)
+    for u, v in graph.edges:
+        system[u, v] = rng.standard_normal((2, 2))
+    matrix = regular(system, 1e6)
+    assert matrix is not None
+    fronts, failed = fronts_of(system)
+    assert not failed and fronts.delayed > 0 and len(fronts.table) > 10
+    inverse = np.linalg.inv(matrix)
+    found = gs.SelectedInverse(system.graph, fronts.selected_inverse()).to_scipy().toarray()
+    kept = found != 0.0
+    bound = matrix.shape[0] / THRESHOLD * np.finfo(float).eps * np.linalg.cond(matrix)
+    assert np.abs(found - inverse)[kept].max() <= bound * np.abs(inverse).max()
+
+
 @given(seed=st.integers(0, 10**6), symmetric=st.booleans())
 def test_every_regular_system_is_factorized_and_every_entry_of_l_is_bounded(seed, symmetric):
     system = weak_system(seed, symmetric)

@@ -13,8 +13,8 @@ from graphsys.kernels.single.substitution import solve, solve_transposed
 
 #: Starts of the estimate: entry i of one is 1 or -1, by the fraction of ``PHASES[j] i^2``. Ones are
 #: best for inverses without changes of sign; irrational phases repeat nowhere. Of 9000 random
-#: matrices of 16 kinds, of 5 to 120 rows, 0.7 % were estimated below a third with two starts, 0.26 %
-#: with three (the worst 5.7 times too low), and 0.01 % by LAPACK's seven solves.
+#: matrices of 16 kinds, of 5 to 120 rows, 0.7 % were estimated below a third with two starts,
+#: 0.26 % with three (the worst 5.7 times too low), and 0.01 % by LAPACK's seven solves.
 PHASES = (0.0, (5.0**0.5 - 1.0) / 2.0, 2.0**0.5)
 #: Numbers that `certify` returns: backward error, condition, most entries of a row.
 RESULTS = 3
