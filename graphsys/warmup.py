@@ -47,7 +47,9 @@ def warm_up() -> int:
         b = np.ones((system.shape[0], 2))
         factor.solve(b[:, 0])
         factor.solve(b, trans="T")
+        factor.solve(b[:, 0], report=True)
         factor.selected_inverse()
+    systems[0].add([0], [0], [[1.0]])
     count = len(systems) + _with_delayed_pivots() + _block_triangular()
     bind_all()
     return count
@@ -73,5 +75,7 @@ def _with_delayed_pivots() -> int:
     """Solve a system whose first block is zero, in an order in which it comes first."""
     system = random_system(chain(2), 6)
     system[0, 0] = np.zeros((6, 6))
-    system.factorize(system.analyze([0, 1])).solve(np.ones(12))
+    factor = system.factorize(system.analyze([0, 1]))
+    factor.solve(np.ones(12))
+    factor.selected_inverse()
     return 1

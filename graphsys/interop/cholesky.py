@@ -18,6 +18,7 @@ from graphsys.kernels.base.layout import ORDER_AT
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import canonical
 from graphsys.matrix.scipy_tables import checked
+from graphsys.numeric.diagnosis import without_options
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.selected_inverse import SelectedInverse
 from graphsys.symbolic import analyze
@@ -763,6 +764,6 @@ def _singular(system: System, failure: SingularPivotError) -> NotPositiveDefinit
     row = int(system.graph.row_start[system.graph.node(failure.node)])
     return NotPositiveDefiniteError(
         f"the matrix is not positive definite but singular to working precision at row {row}: add "
-        f"to its diagonal with beta ({failure})",
+        f"to its diagonal with beta ({without_options(failure)})",
         row,
     )

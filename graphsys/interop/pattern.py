@@ -18,6 +18,7 @@ from graphsys.batch import Batch
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.matrix.from_scipy import coordinates
+from graphsys.numeric.diagnosis import without_options
 from graphsys.symbolic import Symbolic, analyze
 from graphsys.system import System
 
@@ -455,6 +456,6 @@ def _check_choice(singular: str) -> None:
 def _named(failure: Exception, which: str) -> Exception:
     """The same error with the matrix among many, and the row."""
     if isinstance(failure, SingularPivotError):
-        text = f"{which}the matrix is singular at row {failure.node} ({failure})"
+        text = f"{which}the matrix is singular at row {failure.node} ({without_options(failure)})"
         return SingularPivotError(text, failure.node, failure.step, failure.ratio)
     return type(failure)(f"{which}{failure}")

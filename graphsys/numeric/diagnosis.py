@@ -21,6 +21,8 @@ Array = NDArray[Any]
 REGULAR = 1e-3
 #: The way out where redundant rows are constraints that do not contradict each other.
 ALLOW = ", or allow them with factorize(redundant=True)"
+#: Where only the errors of solutions without refinement are too large.
+REFINED = "; factorize(redundant=True) refines all solutions"
 #: Rows that an error names.
 SHOWN = 5
 
@@ -124,6 +126,12 @@ def check_structure(graph: BlockGraph, values: Array, last: frozenset[int]) -> N
     )
 
 
+def without_options(failure: Exception) -> str:
+    """Message of an error here, for callers that have no option of `gs.factorize`."""
+    text = str(failure).replace(f", remove redundant rows{ALLOW}", " or remove redundant rows")
+    return text.replace(ALLOW, "").replace(REFINED, "")
+
+
 def singular_pivot(symbolic: Symbolic, step: int, ratio: float) -> SingularPivotError:
     """Error for a pivot block that stays singular.
 
@@ -205,7 +213,7 @@ def unstable_factors(
     return SingularPivotError(
         f"the factors lose too many digits, with static and with delayed pivots: their relative "
         f"errors are {error:.1e} where a stable method leaves rounding, most likely from node "
-        f"{label!r} (elimination step {step}); factorize(redundant=True) refines all solutions",
+        f"{label!r} (elimination step {step}){REFINED}",
         label,
         step,
         ratio,
