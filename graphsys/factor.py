@@ -456,8 +456,9 @@ class Factor(Sealed):
         """Solution, and the certificate of its worst column."""
         x = self.solve(b, trans, out=out)
         solver, matrix, bounded = self._ready(), self._matrix(), not self.redundant
+        transposed = trans != "N" and self.symbolic.symmetric is not True  # else A^T = A
         found = [
-            certificate(solver, matrix, *pair, trans != "N", bounded)
+            certificate(solver, matrix, *pair, transposed, bounded)
             for pair in zip(self._columns(b, trans), self._columns(x, trans), strict=True)
         ]
         return x, Certificate.worst(found)
@@ -473,7 +474,7 @@ class Factor(Sealed):
             v = np.hstack([v.real, v.imag])
         elif trans == "H":
             v = v.conj()
-        return list(np.require(v.T, self.dtype, "CW"))
+        return list(np.require(v.T, self.dtype, ["C", "W"]))
 
     def _settled(self, report: SolveReport) -> bool:
         """True if no other elimination order would give a better solution."""

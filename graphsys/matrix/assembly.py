@@ -86,7 +86,7 @@ class Chosen:
             raise ValueError(f"blocks has shape {numbers.shape}, it must be {wanted}")
         slack = SYMMETRY_ULP * float(np.finfo(values.dtype).eps)
         step = 0 if numbers.ndim == 2 else self.shape[0] * self.shape[1]
-        flat = np.require(numbers, requirements="CW").reshape(-1)
+        flat = np.require(numbers, requirements=["C", "W"]).reshape(-1)
         if not blocks_fit(self.i, self.j, *self.shape, step, flat, symmetric, slack):
             raise self._refusal(np.broadcast_to(numbers, wanted))
         across = self.graph.blocks_at(self.j, self.i) if symmetric else self.at

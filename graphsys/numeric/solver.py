@@ -160,7 +160,7 @@ class Solver:
             return self.substitute(b.ravel(), 1, False), UNREFINED
         flat = b.ravel(order="F")  # a copy only where b is not contiguous by columns
         count = 1 if b.ndim == 1 else b.shape[1]
-        transposed = trans != "N"
+        transposed = trans != "N" and self.symbolic.symmetric is not True  # else A^T = A
         conjugate = trans == "H" and b.dtype.kind == "c"
         if conjugate:
             flat = flat.conj()

@@ -9,7 +9,7 @@ from graphsys.kernels.single.refinement import (
     FINE,
     FLOOR,
     REACHED,
-    _size,
+    maximum_norm,
     refined_work,
     solve_refined,
 )
@@ -120,7 +120,7 @@ def test_solutions_of_a_mechanism_are_kept_where_they_are_fine_and_refined_where
 @pytest.mark.parametrize("rows", range(20))
 def test_the_norm_sees_each_entry(rows):
     x = np.linspace(-0.5, 0.5, rows + 2)
-    assert _size(x, 1, rows) == abs(x[1:-1]).max(initial=0.0)
+    assert maximum_norm(x, 1, rows) == abs(x[1:-1]).max(initial=0.0)
     for k in range(rows):
         x[1 + k] = -3.0 - k
-        assert _size(x, 1, rows) == 3.0 + k
+        assert maximum_norm(x, 1, rows) == 3.0 + k
