@@ -66,8 +66,8 @@ def certify(
         failed = solve_transposed(program, arena, right, count, solving, found)
     else:
         failed = solve(program, arena, right, count, solving, found)
-    size = maximum_norm(found, 0, length)
-    row = _place_of(size, found) % rows
+    place = _place_of_largest(found)
+    size, row = abs(found[place]), place % rows
     for i in range(rows):
         right[i] = 0.0
     right[row] = 1.0
@@ -90,12 +90,18 @@ def start_vectors(sizes, largest, vectors):
 
 
 @inlined
-def _place_of(size, x):
-    """First place of a magnitude."""
+def _place_of_largest(x):
+    """First place of the largest magnitude."""
+    if x.itemsize <= 8:  # real numbers: the norm is vectorized, and a search ends early
+        size = maximum_norm(x, 0, x.size)
+        for i in range(x.size):
+            if abs(x[i]) == size:
+                return i
+    place = 0
     for i in range(x.size):
-        if abs(x[i]) == size:
-            return i
-    return 0
+        if abs(x[i]) > abs(x[place]):
+            place = i
+    return place
 
 
 @inlined
