@@ -39,7 +39,7 @@ class System(Sealed):
         the name of the node attribute that holds them.
     nodelist : iterable of hashable, optional
         Order of the nodes, as in networkx; labels of the rows for a scipy adjacency.
-    dtype : float64, float32 or complex128
+    dtype : float64, float32, complex128 or complex64
         Type of the entries; an integer type stands for float64.
     blocks : mapping of (label, label) to array_like, optional
         Blocks to set; (u, u) is a diagonal block. What is not set is zero.

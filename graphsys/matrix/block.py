@@ -76,7 +76,7 @@ class Block(np.ndarray[Any, Any]):
 
 
 def as_dtype(dtype: Any) -> np.dtype[Any]:
-    """float64, float32 or complex128; integers become float64.
+    """float64, float32, complex128 or complex64; integers become float64.
 
     Raises
     ------
@@ -89,10 +89,12 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
         raise TypeError(f"dtype {dtype!r} is no numpy dtype") from None
     if given.kind in "iu":
         return np.dtype(np.float64)
-    for supported in (np.float64, np.float32, np.complex128):
+    for supported in (np.float64, np.float32, np.complex128, np.complex64):
         if given == supported:
             return np.dtype(supported)
-    raise TypeError(f"dtype {given} is not supported: use float64, float32 or complex128")
+    raise TypeError(
+        f"dtype {given} is not supported: use float64, float32, complex128 or complex64"
+    )
 
 
 def as_numbers(given: Any, dtype: np.dtype[Any] | None, name: str) -> NDArray[Any]:

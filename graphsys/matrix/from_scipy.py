@@ -67,7 +67,7 @@ def canonical(matrix: Any) -> Any:
     Returns
     -------
     scipy.sparse.csr_array, shape (N, N)
-        Of float64, float32 or complex128. It may share its arrays with `matrix`.
+        Of float64, float32, complex128 or complex64. It may share its arrays with `matrix`.
 
     Raises
     ------

@@ -25,8 +25,11 @@ from graphsys.matrix.graph import BlockGraph
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 
-#: Machine epsilon.
-EPS = {np.dtype(t): float(np.finfo(t).eps) for t in (np.float32, np.float64, np.complex128)}
+#: Machine epsilon, of all types of numbers that there are.
+EPS = {
+    np.dtype(t): float(np.finfo(t).eps)
+    for t in (np.float32, np.float64, np.complex64, np.complex128)
+}
 #: Multiples of it modulo 1 repeat nowhere.
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 #: Norms of a matrix that are not yet known.

@@ -26,7 +26,9 @@ from graphsys.kernels.frontal.pivots import count_signs
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.fronts import THRESHOLD, Fronts
 
-TYPES = [np.float64, np.float32, np.complex128]
+TYPES = [
+    np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
+]  # fmt: skip
 
 
 def weak_system(seed, symmetric=False, dtype=np.float64):

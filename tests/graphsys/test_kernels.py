@@ -12,13 +12,17 @@ from graphsys.kernels.blocks import blocks, reference
 from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM_WORK, invert_medium
 
-TYPES = [np.float64, np.float32, np.complex128]
+TYPES = [
+    np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
+]  # fmt: skip
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 16, 17, 31, 32, 33, 40, 41]
 
 
 def numbers(rng, count, dtype):
     x = rng.normal(size=count)
-    return (x + 1j * rng.normal(size=count) if dtype is np.complex128 else x).astype(dtype)
+    return (
+        x + 1j * rng.normal(size=count) if dtype in (np.complex64, np.complex128) else x
+    ).astype(dtype)
 
 
 def tolerance(dtype, terms):

@@ -1,7 +1,8 @@
 """The block kernels: numba intrinsics over the LLVM functions of `vector`.
 
 Arguments come in the order out, in, sizes; a matrix is ``(array, offset, leading dimension)`` in a
-flat array, column-major. Arrays are float64, float32 or complex128; `s` is real. Under
+flat array, column-major. Arrays are of float64, float32 or their complex
+numbers; `s` is real. Under
 ``NUMBA_DISABLE_JIT=1`` the NumPy twins of `reference` stand in.
 """
 
@@ -18,7 +19,7 @@ vector = LazyModule("graphsys.kernels.llvm.vector")
 
 def real_name(dtype):
     """LLVM's name of the real numbers of one of numba's types."""
-    return {"float64": "f64", "float32": "f32", "complex128": "f64"}[dtype.name]
+    return {"float64": "f64", "float32": "f32", "complex128": "f64", "complex64": "f32"}[dtype.name]
 
 
 def _is_complex(array):

@@ -7,6 +7,7 @@ right, and subtracts L W from the panels of its ancestors: theory/elimination (2
 
 import numpy as np
 
+from graphsys.kernels.base.complex_numbers import is_real
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
@@ -105,7 +106,7 @@ def factorize(
     """
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
-    if program[NODAL_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
+    if program[NODAL_AT] != 0 and is_real(arena):
         return _factorize_nodal(program, values, tolerance, magnitude, arena, info)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 
@@ -192,7 +193,7 @@ def _invert(arena, d, m, magnitude, row, w, context):
     """D^-1 of a pivot block, with the checks of `factorize`."""
     ratios, tolerance, work_at, info, program = context
     scratch = ratios + row
-    small = w <= SMALL and arena.itemsize == magnitude.itemsize  # real numbers, in registers
+    small = w <= SMALL and is_real(arena)  # in registers
     if small:
         ratio = invert_small(
             arena, d, m, arena, d, m, arena, work_at + WEAK_BLOCK, magnitude, row, w

@@ -6,6 +6,7 @@ order.
 
 import numpy as np
 
+from graphsys.kernels.base.complex_numbers import is_real
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     NODAL_AT,
@@ -62,7 +63,7 @@ def solve(
     """
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
-    if program[NODAL_AT] != 0 and count == 1 and arena.itemsize <= 8:  # real numbers
+    if program[NODAL_AT] != 0 and count == 1 and is_real(arena):
         return solve_nodal(program, arena, b, x, out)
     return solve_supernodes(program, arena, b, count, x, out)
 
@@ -181,7 +182,7 @@ def scatter(x, order, count, out):
         given, to = pointer(x, j * rows), pointer(out, j * rows)
         for i in range(rows):
             to[place[i]] = given[i]
-        if x.itemsize <= 8:
+        if is_real(x):
             lost |= not largest_of(x, j * rows, rows, rows, 1) < np.inf
         else:  # a finite complex number may be larger than any real one
             for i in range(rows):
@@ -194,7 +195,7 @@ def forward(program, arena, count, x):
     """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
     rows = program[ROWS]
     starts = pointer(program, program[STARTS_AT])
-    alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
+    alone = count == 1 and is_real(arena)  # one vector of real numbers
     far, nodes = is_far(arena.size, arena), program[SUPERNODES]
     s = 0
     while s < nodes:
@@ -230,7 +231,7 @@ def backward(program, arena, count, x, work):
     """x_k = z_k - sum_j W_kj x_j; ``work`` has room for all rows."""
     rows = program[ROWS]
     starts = pointer(program, program[STARTS_AT])
-    alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
+    alone = count == 1 and is_real(arena)  # one vector of real numbers
     far, s = is_far(arena.size, arena), program[SUPERNODES]
     while s > 0:
         if far:
