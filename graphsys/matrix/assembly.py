@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.errors import UnknownEdgeError
-from graphsys.matrix.block import SYMMETRY_ULP, as_numbers, asymmetry
+from graphsys.matrix.block import SYMMETRY_ULP, as_numbers, asymmetry, mirrored
 from graphsys.matrix.graph import BlockGraph, block_sizes, from_pairs
 
 __all__ = ["Chosen", "graph_of_blocks"]
@@ -75,7 +75,7 @@ class Chosen:
         at = self.graph.blocks_at(self.j[which], self.i[which])
         return at[:, None, None] + c * np.arange(r)[:, None] + np.arange(c)
 
-    def checked(self, blocks: Any, dtype: np.dtype[Any], symmetric: bool) -> Array:
+    def checked(self, blocks: Any, dtype: np.dtype[Any], symmetric: bool | str) -> Array:
         """Finite numbers of shape (m, r, c); one block of shape (r, c) stands for all.
 
         Raises
@@ -96,13 +96,14 @@ class Chosen:
             raise ValueError(f"block ({u!r}, {v!r}) has an entry that is not finite")
         if symmetric and (diagonal := np.flatnonzero(self.i == self.j)).size:
             own = numbers[diagonal]
-            gap = np.abs(own - own.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+            across = mirrored(own, symmetric)
+            gap = np.abs(own - across).max(axis=(1, 2), initial=0.0)
             most = SYMMETRY_ULP * np.finfo(dtype).eps * np.abs(own).max(axis=(1, 2), initial=0.0)
             if (gap > most).any():
                 k = int(np.argmax(gap - most))
-                raise asymmetry(*self._labels(int(diagonal[k])), float(gap[k]))
+                raise asymmetry(*self._labels(int(diagonal[k])), float(gap[k]), symmetric)
             numbers = numbers.copy()
-            numbers[diagonal] = own / 2 + own.transpose(0, 2, 1) / 2
+            numbers[diagonal] = own / 2 + across / 2
         return numbers
 
 

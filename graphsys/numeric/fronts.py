@@ -35,6 +35,7 @@ from graphsys.kernels.frontal.multifrontal import (
 )
 from graphsys.kernels.frontal.pivots import NEGATIVE, POSITIVE, count_signs, gather_pivots
 from graphsys.kernels.frontal.substitution import solve_fronts
+from graphsys.matrix.block import HERMITIAN, mirrored
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.symbolic import Symbolic
 
@@ -124,7 +125,9 @@ class Fronts:
         program, chosen = self.symbolic.program, None
         row, column = coordinates(self.symbolic.graph) if entries is None else entries
         if entries is None and self.symbolic.symmetric:
-            chosen = np.flatnonzero(row >= column)
+            position = np.empty(int(program[ROWS]), np.int64)
+            position[program[int(program[ORDER_AT]) :][: position.size]] = np.arange(position.size)
+            chosen = np.flatnonzero(position[row] >= position[column])  # as the fronts have them
             row, column = row[chosen], column[chosen]
         start, rows = np.empty(len(self.table) + 1, np.int64), int(program[ROWS])
         source, target = np.empty((2, row.size), np.int64)
@@ -188,7 +191,7 @@ class Fronts:
         rows, columns = np.empty((2, n), np.int64)
         gather_pivots(
             self.table.reshape(-1), self.arrays["names"], self.arrays["factors"],
-            self.symbolic.symmetric, pivots, below, rows, columns,
+            bool(self.symbolic.symmetric), pivots, below, rows, columns,
         )  # fmt: skip
         self._pivots = pivots, below, rows, columns
 
@@ -230,7 +233,8 @@ class Fronts:
         single = np.ones(pivots.size, np.bool_)
         single[first] = single[first + 1] = False
         one, other, between = pivots[first], pivots[first + 1], below[first]
-        return pivots[single], np.stack([one / between * other - between, between])
+        across = between.conj() if self.symbolic.symmetric == HERMITIAN else between
+        return pivots[single], np.stack([one / between * other - across, between])
 
     def slogdet(self) -> tuple[Any, float]:
         """Sign (or phase) and logarithm of the absolute determinant."""
@@ -345,9 +349,12 @@ class Fronts:
         unit = np.tril(invert(lower[:e], lower=1, unitdiag=1)[0], -1) + np.eye(e)
         if self.symbolic.symmetric:
             d = factors[at + m * e : at + m * e + 2 * e].reshape(e, 2)
-            block = np.diag(d[:, 0]) + np.diag(d[: e - 1, 1], 1) + np.diag(d[: e - 1, 1], -1)
-            unit_upper = unit.T @ np.linalg.inv(block)
-            beyond = unit.T @ lower[e:].T  # U11^-1 U12 = L11^-T D^-1 D L21^T
+            symmetric, beside = self.symbolic.symmetric, np.diag(d[: e - 1, 1], -1)
+            block = np.diag(d[:, 0]) + beside + mirrored(beside, symmetric)
+            transposed = mirrored(unit, symmetric)
+            unit_upper = transposed @ np.linalg.inv(block)
+            # U11^-1 U12 = L11^-T D^-1 D L21^T, or of L^H
+            beyond = transposed @ mirrored(lower[e:], symmetric)
         else:
             unit_upper = np.triu(invert(lower[:e])[0])
             right = factors[at + m * e : at + m * e + e * (m - e)].reshape(m - e, e).T

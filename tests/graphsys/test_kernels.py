@@ -217,7 +217,7 @@ def test_small_inverse_pivots_like_the_plain_loops(dtype, n):
         # the diagonal is kept while no multiplier exceeds 10: pivots may be 10 times smaller a step
         assert plain_ratio * 10.0**-n < ratio <= 1
         if np.count_nonzero(block) == n:  # one entry a row: there is no choice
-            assert ratio == plain_ratio
+            assert ratio == s.dtype.type(plain_ratio)
         mask = np.ones(d.size, bool)
         for j in range(n):
             mask[5 + j * ldd : 5 + j * ldd + n] = False

@@ -8,13 +8,18 @@ def _conjugate_loop(a, at, count):
         a[i] = a[i].conjugate()
 
 
+def _drop_loop(a, at, step, count):
+    for i in range(count):
+        a[at + i * step] = a[at + i * step].real
+
+
 if DISABLE_JIT:
 
     def is_real(array):
         """True for an array of real numbers."""
         return array.dtype.kind != "c"
 
-    conjugate = _conjugate_loop
+    conjugate, drop_imaginary = _conjugate_loop, _drop_loop
 
 else:
 
@@ -28,16 +33,22 @@ else:
 
         return types.boolean(array), generate
 
-    @intrinsic
-    def conjugate(typing, a, at, count):
-        """``a[at:at + count]`` <- its complex conjugate."""
-        signature = types.none(a, at, count)
+    def _of_complex(loop):
+        """Code generator that compiles a loop for complex arrays, and nothing for real ones."""
 
         def generate(context, builder, signature, arguments):
             if not isinstance(signature.args[0].dtype, types.Complex):
                 return context.get_dummy_value()
-            return context.compile_internal(
-                builder, _conjugate_loop, types.none(*signature.args), arguments
-            )
+            return context.compile_internal(builder, loop, signature, arguments)
 
-        return signature, generate
+        return generate
+
+    @intrinsic
+    def conjugate(typing, a, at, count):
+        """``a[at:at + count]`` <- its complex conjugate."""
+        return types.none(a, at, count), _of_complex(_conjugate_loop)
+
+    @intrinsic
+    def drop_imaginary(typing, a, at, step, count):
+        """``count`` entries of a, ``step`` apart from place ``at``, <- their real parts."""
+        return types.none(a, at, step, count), _of_complex(_drop_loop)

@@ -6,6 +6,7 @@ numbers; `s` is real. Under
 ``NUMBA_DISABLE_JIT=1`` the NumPy twins of `reference` stand in.
 """
 
+from graphsys.kernels.base.complex_numbers import conjugate, drop_imaginary
 from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, intrinsic, ir, types
 from graphsys.kernels.base.widths import KEPT, LANES
 from graphsys.kernels.blocks import reference
@@ -254,10 +255,12 @@ def _copy_block(typing, b, b_at, ldb, a, a_at, lda, m, n):
     return signature, generate
 
 
-def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info):
+def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info, hermitian):
     end, wide = m if ld <= KEPT * LANES else f, a_at + m * ld
     for k in range(first, last):
         at = a_at + k * ld
+        if hermitian:
+            drop_imaginary(a, at + k, 1, 1)
         pivot, largest = a[at + k], 0.0
         for i in range(k + 1, m):
             size = abs(a[at + i])
@@ -270,6 +273,8 @@ def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info):
         info[1] = max(info[1], largest / size * largest)
         for i in range(k, m):
             a[wide + k * ld + i] = a[at + i]
+        if hermitian:
+            conjugate(a, wide + k * ld + k, m - k)
         for i in range(k + 1, m):
             a[at + i] /= pivot
         for c in range(k + 1, end):
@@ -280,9 +285,9 @@ def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info):
 
 
 @intrinsic
-def _leading_pivots(typing, a, a_at, ld, m, f, first, last, threshold, info):
+def _leading_pivots(typing, a, a_at, ld, m, f, first, last, threshold, info, hermitian):
     """Pivots of columns of a symmetric front while each is large enough: see `front_pivots`."""
-    signature = types.int64(a, a_at, ld, m, f, first, last, types.float64, info)
+    signature = types.int64(a, a_at, ld, m, f, first, last, types.float64, info, hermitian)
     if _is_complex(a):
         return signature, _compiled_loop(_pivots_loop, types.int64)
     real = real_name(a.dtype)

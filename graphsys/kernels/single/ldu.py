@@ -7,7 +7,7 @@ right, and subtracts L W from the panels of its ancestors: theory/elimination (2
 
 import numpy as np
 
-from graphsys.kernels.base.complex_numbers import is_real
+from graphsys.kernels.base.complex_numbers import conjugate, is_real
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
@@ -227,16 +227,16 @@ def _invert_wide(arena, d, m, magnitude, first, scratch, w, work_at):
 
 @lazy("None")
 def write_columns(program, panel, arena, base, to, first, columns, work_at):
-    """W <- D^-1 L^T for some rows below as columns."""
+    """W <- D^-1 L^T, or D^-1 L^H, for some rows below as columns."""
     scale_columns(program, panel, arena, base, to, first, columns, 1, work_at, _scale, recall_weak)
 
 
 @inlined
-def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work_at):
-    """B <- D^-1 U for the w rows of a pivot block; U is B itself or apart from it."""
+def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, hermitian, work_at):
+    """B <- D^-1 U, or D^-1 conj(U), for the w rows of a pivot block; U is B itself or apart."""
     if columns == 0:
         return
-    if not weak and (w <= SMALL or u != to):
+    if not (weak or hermitian) and (w <= SMALL or u != to):
         assign_product(arena, to, ld, arena, d, m, arena, u, row_step, column_step, w, columns, w)
         return
     for first in range(0, columns, WORK_COLUMNS):
@@ -248,6 +248,8 @@ def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work
             for c in range(first, first + count):
                 for k in range(w):
                     arena[at + (c - first) * w + k] = arena[u + k * row_step + c * column_step]
+        if hermitian:
+            conjugate(arena, at, w * count)
         if weak:
             scale_weak(arena, here, ld, d, m, w, count, work_at)
         else:

@@ -6,9 +6,10 @@ order.
 
 import numpy as np
 
-from graphsys.kernels.base.complex_numbers import is_real
+from graphsys.kernels.base.complex_numbers import conjugate, is_real
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
+    HERMITIAN,
     NODAL_AT,
     ONE_TRIANGLE,
     ORDER_AT,
@@ -18,6 +19,7 @@ from graphsys.kernels.base.layout import (
     STALE,
     STARTS_AT,
     SUPERNODES,
+    SYMMETRIC,
     UPPER,
     VERSION,
 )
@@ -142,9 +144,16 @@ def solve_transposed(
     """A^T out = b, without conjugation; as `solve`."""
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
-    if program[ONE_TRIANGLE] > 0:  # A^T = A
-        return solve_supernodes(program, arena, b, count, x, out)
     rows = program[ROWS]
+    if program[ONE_TRIANGLE] > 0:
+        if program[SYMMETRIC] != HERMITIAN:  # A^T = A
+            return solve_supernodes(program, arena, b, count, x, out)
+        for i in range(rows * count):  # A^T x = b where A takes the conjugate of x to that of b
+            out[i] = b[i]
+        conjugate(out, 0, rows * count)
+        failed = solve_supernodes(program, arena, out, count, x, out)
+        conjugate(out, 0, rows * count)
+        return failed
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
     for j in range(count):
