@@ -147,7 +147,8 @@ class Factor(Sealed):
     def pivot_ratio(self) -> float:
         """Smallest pivot relative to the largest magnitude its row ever had in its pivot block.
 
-        It is at most 1: the smaller, the more digits were lost by cancellation.
+        It is at most 1: the smaller, the more digits were lost by cancellation. The magnitude of
+        complex numbers is |Re| + |Im| here.
         """
         return self._factorization.pivot_ratio
 

@@ -6,7 +6,7 @@ numbers; `s` is real. Under
 ``NUMBA_DISABLE_JIT=1`` the NumPy twins of `reference` stand in.
 """
 
-from graphsys.kernels.base.complex_numbers import conjugate, drop_imaginary
+from graphsys.kernels.base.complex_numbers import conjugate, drop_imaginary, magnitude
 from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, intrinsic, ir, types
 from graphsys.kernels.base.widths import KEPT, LANES
 from graphsys.kernels.blocks import reference
@@ -117,7 +117,7 @@ def _transposed_loop(c, c_at, ldc, a, a_at, lda, b, b_at, ldb, m, n, k):
 def _raise_loop(s, s_at, a, a_at, lda, m, n):
     for j in range(n):
         for i in range(m):
-            size = abs(a[a_at + j * lda + i])
+            size = magnitude(a[a_at + j * lda + i])
             if size > s[s_at + i]:
                 s[s_at + i] = size
 
@@ -190,7 +190,7 @@ def _largest_loop(a, a_at, lda, m, n):
     largest = 0.0
     for j in range(n):
         for i in range(m):
-            size = abs(a[a_at + j * lda + i])
+            size = magnitude(a[a_at + j * lda + i])
             if largest == largest and not (size <= largest):  # a NaN is taken, and stays
                 largest = size
     return largest
@@ -198,7 +198,7 @@ def _largest_loop(a, a_at, lda, m, n):
 
 @intrinsic
 def _largest_of(typing, a, a_at, lda, m, n):
-    """Largest |A_ij|, NaN where there is one, 0 for none."""
+    """Largest `magnitude` of A_ij, NaN where there is one, 0 for none."""
     real = real_name(a.dtype)
     if _is_complex(a):
         return types.float64(a, a_at, lda, m, n), _compiled_loop(_largest_loop, types.float64)
@@ -263,10 +263,10 @@ def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info, hermitian):
             drop_imaginary(a, at + k, 1, 1)
         pivot, largest = a[at + k], 0.0
         for i in range(k + 1, m):
-            size = abs(a[at + i])
+            size = abs(a[at + i].real) + abs(a[at + i].imag)
             if largest == largest and not (size <= largest):
                 largest = size
-        size = abs(pivot)
+        size = abs(pivot.real) + abs(pivot.imag)
         if not (size > 0.0 and size >= threshold * largest):
             return k - first
         info[0] = min(info[0], size / max(size, largest))
@@ -352,7 +352,9 @@ else:
     add_product = _product("add", "C <- C + A B; B is strided.")
     assign_product = _product("assign", "C <- A B; C may be B when m <= 8.")
     subtract_transposed = _subtract_transposed
-    raise_magnitude = _magnitude("raise", _raise_loop, "s_i <- max(s_i, max_j |A_ij|).")
+    raise_magnitude = _magnitude(
+        "raise", _raise_loop, "s_i <- max(s_i, max_j |A_ij|), by `magnitude`."
+    )
     add_magnitude = _magnitude("add", _add_loop, "s_i <- s_i + sum_j |A_ij|.")
     largest_of = _largest_of
     any_beyond = _any_beyond

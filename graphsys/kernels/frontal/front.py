@@ -8,7 +8,7 @@ is its conjugate, and L^T stands for L^H.
 
 import numpy as np
 
-from graphsys.kernels.base.complex_numbers import conjugate, drop_imaginary
+from graphsys.kernels.base.complex_numbers import conjugate, drop_imaginary, magnitude
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import HERMITIAN
 from graphsys.kernels.base.pointers import pointer
@@ -98,13 +98,13 @@ def _panel(a, m, f, start, end, threshold, ids, info):
     k, last = start, end  # columns before ``last`` are still to be tried
     while k < last:
         column = a[k * m : k * m + m]
-        row, largest, beyond = k, abs(column[k]), 0.0
+        row, largest, beyond = k, magnitude(column[k]), 0.0
         for i in range(k + 1, f):
-            size = abs(column[i])
+            size = magnitude(column[i])
             if size > largest:
                 row, largest = i, size
         for i in range(f, m):
-            size = abs(column[i])
+            size = magnitude(column[i])
             if size > beyond:
                 beyond = size
         if not (largest > 0.0 and largest >= threshold * beyond):
@@ -226,13 +226,13 @@ def _try_column(a, m, ld, start, late, k, fresh, threshold, hermitian, ids, doub
     _up_to_date(a, m, ld, start, late, k, k, one)
     if hermitian:  # rounding errors of the diagonal
         drop_imaginary(a, one + k, 1, 1)
-    diagonal, largest = abs(column[k]), largest_of(a, one + k + 1, ld, m - k - 1, 1)
+    diagonal, largest = magnitude(column[k]), largest_of(a, one + k + 1, ld, m - k - 1, 1)
     if diagonal > 0.0 and diagonal >= threshold * largest:
         _keep_pivot(a, m, ld, k, one, largest, hermitian, double, info)
         return 1
     partner, inside = k, 0.0
     for i in range(k + 1, k + fresh):
-        size = abs(column[i])
+        size = magnitude(column[i])
         if size > inside:
             partner, inside = i, size
     if not inside > 0.0:
@@ -249,7 +249,7 @@ def _try_column(a, m, ld, start, late, k, fresh, threshold, hermitian, ids, doub
         drop_imaginary(a, other + partner, 1, 1)
     # The largest entry of the second column, but for the rows of both.
     last, pair[partner] = pair[partner], 0.0
-    second, beyond = abs(last), largest_of(a, other + k + 1, ld, m - k - 1, 1)
+    second, beyond = magnitude(last), largest_of(a, other + k + 1, ld, m - k - 1, 1)
     pair[partner] = last
     if second > 0.0 and second >= threshold * max(beyond, inside):
         _exchange(a, m, ld, start, k, partner, hermitian, ids)
@@ -263,7 +263,7 @@ def _try_column(a, m, ld, start, late, k, fresh, threshold, hermitian, ids, doub
     column[partner] = between
     # Scaled by the entry between them, so that products stay in range.
     ratio = column[k] / between * (last / (between.conjugate() if hermitian else between))
-    size = abs(1.0 - ratio) * inside
+    size = magnitude(1.0 - ratio) * inside
     if not (
         threshold * (second / inside * rest + beyond) <= size
         and threshold * (diagonal / inside * beyond + rest) <= size
@@ -291,7 +291,7 @@ def _up_to_date(a, m, ld, start, late, k, c, to):
 @inlined
 def _keep_pivot(a, m, ld, k, one, largest, hermitian, double, info):
     """Column k <- D and L of one pivot."""
-    pivot, size = a[one + k], abs(a[one + k])
+    pivot, size = a[one + k], magnitude(a[one + k])
     info[LEAST] = min(info[LEAST], size / max(largest, size))
     info[LARGEST] = max(info[LARGEST], largest / size * largest)
     double[k] = 0
@@ -320,7 +320,7 @@ def _keep_pair(a, m, ld, k, one, other, hermitian, info):
         second[i] = (upper * y - x) * right
     largest = 0.0
     for i in range(k + 2, m):
-        largest = max(largest, abs(first[i] * given[i]) + abs(second[i] * beside[i]))
+        largest = max(largest, magnitude(first[i] * given[i]) + magnitude(second[i] * beside[i]))
     info[LARGEST] = max(info[LARGEST], largest)
     if hermitian:
         conjugate(a, one + k, m - k)
