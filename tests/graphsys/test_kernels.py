@@ -46,6 +46,11 @@ def compiled_assign(c, ldc, a, lda, b, row_step, column_step, m, n, k):
 
 
 @njit
+def compiled_conjugate(c, ldc, a, lda, b, row_step, column_step, m, n, k):
+    blocks.assign_product_of(c, 3, ldc, a, 2, lda, b, 1, row_step, column_step, m, n, k, True)
+
+
+@njit
 def compiled_in_place(c, ldc, a, m, n):
     blocks.assign_product(c, 3, ldc, a, 0, m, c, 3, 1, ldc, m, n, m)
 
@@ -92,6 +97,7 @@ def compiled_invert(d, ldd, s, n):
         (compiled_subtract, reference.subtract_product),
         (compiled_add, reference.add_product),
         (compiled_assign, reference.assign_product),
+        (compiled_conjugate, lambda *given: reference.assign_product_of(*given, True)),
     ],
 )
 def test_products_of_all_sizes_equal_numpy_and_touch_nothing_else(dtype, compiled, twin):

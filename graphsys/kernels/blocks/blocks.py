@@ -72,30 +72,34 @@ class _Lower:
         return self.context.get_dummy_value()
 
 
+def _call_product(low, kind, mode):
+    """Call the product of a mode with the first 13 arguments of an intrinsic, C of numba's type."""
+    double = _is_complex(kind)
+    function = vector.product_function(low.builder.module, real_name(kind.dtype), double, mode)
+    low.builder.call(
+        function,
+        [
+            low.pointer(0, 1),
+            low.integer(2, double),
+            low.pointer(3, 4),
+            low.integer(5, double),
+            low.pointer(6, 7),
+            low.integer(8, double),
+            low.integer(9, double),
+            low.integer(10, double),
+            low.integer(11),
+            low.integer(12),
+        ],
+    )
+
+
 def _product(mode, text):
     def typed(typing, c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
         signature = types.none(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k)
-        double = _is_complex(c)
-        real = real_name(c.dtype)
 
         def generate(context, builder, signature, arguments):
             low = _Lower(context, builder, signature, arguments)
-            function = vector.product_function(builder.module, real, double, mode)
-            builder.call(
-                function,
-                [
-                    low.pointer(0, 1),
-                    low.integer(2, double),
-                    low.pointer(3, 4),
-                    low.integer(5, double),
-                    low.pointer(6, 7),
-                    low.integer(8, double),
-                    low.integer(9, double),
-                    low.integer(10, double),
-                    low.integer(11),
-                    low.integer(12),
-                ],
-            )
+            _call_product(low, signature.args[0], mode)
             return low.none()
 
         return signature, generate
@@ -105,13 +109,48 @@ def _product(mode, text):
     return intrinsic(typed)
 
 
+@intrinsic
+def _assign_product_of(
+    typing, c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, conjugated
+):  # fmt: skip
+    """C <- A B, or A conj(B) if ``conjugated``: as `assign_product`."""
+    signature = types.none(
+        c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, types.boolean
+    )
+
+    def generate(context, builder, signature, arguments):
+        low, kind = _Lower(context, builder, signature, arguments), signature.args[0]
+        if not _is_complex(kind):
+            _call_product(low, kind, "assign")
+            return low.none()
+        with builder.if_else(arguments[13]) as (then, otherwise):
+            with then:
+                _call_product(low, kind, "conjugate")
+            with otherwise:
+                _call_product(low, kind, "assign")
+        return low.none()
+
+    return signature, generate
+
+
 def _transposed_loop(c, c_at, ldc, a, a_at, lda, b, b_at, ldb, m, n, k):
     for j in range(n):
-        for i in range(m):
-            total = c[c_at + j * ldc + i]
+        right, out = b_at + j * ldb, c_at + j * ldc
+        for i in range(0, m - 3, 4):  # four sums: one waits for its own additions, +13 % a solve
+            left = a_at + i * lda
+            w, x, y, z = c[out + i], c[out + i + 1], c[out + i + 2], c[out + i + 3]
             for q in range(k):
-                total -= a[a_at + i * lda + q] * b[b_at + j * ldb + q]
-            c[c_at + j * ldc + i] = total
+                factor = b[right + q]
+                w -= a[left + q] * factor
+                x -= a[left + lda + q] * factor
+                y -= a[left + 2 * lda + q] * factor
+                z -= a[left + 3 * lda + q] * factor
+            c[out + i], c[out + i + 1], c[out + i + 2], c[out + i + 3] = w, x, y, z
+        for i in range(m & -4, m):
+            total = c[out + i]
+            for q in range(k):
+                total -= a[a_at + i * lda + q] * b[right + q]
+            c[out + i] = total
 
 
 def _raise_loop(s, s_at, a, a_at, lda, m, n):
@@ -339,6 +378,7 @@ if DISABLE_JIT:
     subtract_product = reference.subtract_product
     add_product = reference.add_product
     assign_product = reference.assign_product
+    assign_product_of = reference.assign_product_of
     subtract_transposed = reference.subtract_transposed
     raise_magnitude = reference.raise_magnitude
     add_magnitude = reference.add_magnitude
@@ -351,6 +391,7 @@ else:
     subtract_product = _product("subtract", "C <- C - A B; B is strided.")
     add_product = _product("add", "C <- C + A B; B is strided.")
     assign_product = _product("assign", "C <- A B; C may be B when m <= 8.")
+    assign_product_of = _assign_product_of
     subtract_transposed = _subtract_transposed
     raise_magnitude = _magnitude(
         "raise", _raise_loop, "s_i <- max(s_i, max_j |A_ij|), by `magnitude`."

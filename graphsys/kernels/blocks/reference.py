@@ -50,6 +50,14 @@ def assign_product(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m
     _matrix(c, c_at, ldc, m, n)[...] = left @ right
 
 
+def assign_product_of(
+    c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, conjugated
+):  # fmt: skip
+    """C <- A B, or A conj(B)."""
+    left, right = _matrix(a, a_at, lda, m, k), _strided(b, b_at, row_step, column_step, k, n)
+    _matrix(c, c_at, ldc, m, n)[...] = left @ (right.conj() if conjugated else right)
+
+
 def subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, ldb, m, n, k):
     """C <- C - A^T B for a k x m matrix A and n columns."""
     product = _matrix(a, a_at, lda, k, m).T @ _matrix(b, b_at, ldb, k, n)

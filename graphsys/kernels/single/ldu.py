@@ -36,6 +36,7 @@ from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import SMALL
 from graphsys.kernels.blocks.blocks import (
     assign_product,
+    assign_product_of,
     copy_block,
     invert_small,
     raise_magnitude,
@@ -236,8 +237,10 @@ def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, herm
     """B <- D^-1 U, or D^-1 conj(U), for the w rows of a pivot block; U is B itself or apart."""
     if columns == 0:
         return
-    if not (weak or hermitian) and (w <= SMALL or u != to):
-        assign_product(arena, to, ld, arena, d, m, arena, u, row_step, column_step, w, columns, w)
+    if not weak and (w <= SMALL or u != to):
+        assign_product_of(
+            arena, to, ld, arena, d, m, arena, u, row_step, column_step, w, columns, w, hermitian
+        )  # fmt: skip
         return
     for first in range(0, columns, WORK_COLUMNS):
         count, here = min(WORK_COLUMNS, columns - first), to + first * ld
