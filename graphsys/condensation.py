@@ -14,7 +14,7 @@ from graphsys.factor import Factor
 from graphsys.kernels.base.layout import ORDER_AT, ROWS, SUPERNODES, WIDEST
 from graphsys.kernels.single import condensation as compiled
 from graphsys.kernels.single.matrix import absolute_sums
-from graphsys.matrix.block import as_dtype, as_numbers
+from graphsys.matrix.block import as_dtype, as_numbers, mirrored
 from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.from_scipy import check_finite, coordinates
 from graphsys.matrix.graph import BlockGraph, from_pairs
@@ -371,7 +371,7 @@ class _Separate:
             columns = self.right[:, start : start + COLUMNS].toarray()
             self.found[:, start : start + COLUMNS] -= self.left @ self.factor.solve(columns)
         if symmetric:
-            self.found = (self.found + self.found.T) / 2.0
+            self.found = (self.found + mirrored(self.found, symmetric)) / 2.0
 
     @property
     def pivot_ratio(self) -> float:

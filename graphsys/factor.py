@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
 from graphsys.kernels.single.fused_solve import BUSY, DONE, REFINE
 from graphsys.kernels.single.refinement import GOOD
-from graphsys.matrix.block import as_dtype, as_plain, as_values
+from graphsys.matrix.block import HERMITIAN, as_dtype, as_plain, as_symmetry, as_values
 from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.graph import BlockGraph
 from graphsys.matrix.vectors import join
@@ -119,13 +119,19 @@ class Factor(Sealed):
         self._entered = False  # by a thread that refactorizes
         self._interrupted = False  # as by Ctrl-C: the factors are not valid
         if symbolic.symmetric:
-            check_symmetric(symbolic.graph, as_values(values, self.dtype, self._nnz))
+            given = as_values(values, self.dtype, self._nnz)
+            check_symmetric(symbolic.graph, given, self._symmetry)
         self._refactorize(values, None)
 
     @property
     def symbolic(self) -> Symbolic:
         """Symbolic factorization in use."""
         return self._factorization.symbolic
+
+    @property
+    def _symmetry(self) -> bool | str:
+        """That of the matrix, False, True or "hermitian"."""
+        return as_symmetry(self.symbolic.symmetric, self.dtype)
 
     @property
     def graph(self) -> BlockGraph:
@@ -141,7 +147,8 @@ class Factor(Sealed):
     def pivot_ratio(self) -> float:
         """Smallest pivot relative to the largest magnitude its row ever had in its pivot block.
 
-        It is at most 1: the smaller, the more digits were lost by cancellation.
+        It is at most 1: the smaller, the more digits were lost by cancellation. The magnitude of
+        complex numbers is |Re| + |Im| here.
         """
         return self._factorization.pivot_ratio
 
@@ -591,6 +598,8 @@ class Factor(Sealed):
     def inertia(self) -> tuple[int, int]:
         """Numbers of positive and negative eigenvalues of a symmetric matrix (Sylvester's law).
 
+        It has to be real, or Hermitian.
+
         Returns
         -------
         positive, negative : int
@@ -598,7 +607,7 @@ class Factor(Sealed):
         Raises
         ------
         ValueError
-            Where the factorization is not of a real symmetric system, or failed.
+            Where the factorization is not of a real symmetric or a Hermitian system, or failed.
         SingularPivotError
             As for `slogdet`, and where rounding errors are as large as an eigenvalue.
 
@@ -607,8 +616,12 @@ class Factor(Sealed):
         InaccurateSolutionWarning
             As for `slogdet`.
         """
-        if not self.symbolic.symmetric or self.dtype.kind == "c":
-            raise ValueError("inertia needs a real system made with symmetric=True")
+        symmetric = self.symbolic.symmetric
+        if not symmetric or (self.dtype.kind == "c" and symmetric != HERMITIAN):
+            raise ValueError(
+                "inertia needs a real system made with symmetric=True, or a complex one made with "
+                f"symmetric={HERMITIAN!r}"
+            )
         self._ready()
         found = self._factorization
         if found.must_refine or found.doubtful and not found.can_refine(self._matrix().values):
@@ -659,8 +672,9 @@ class Factor(Sealed):
         -------
         values_gradient : ndarray, shape (graph.nnz,)
             Blocks ``-lam_i x_j^H`` laid out as `System.values`, summed over the columns. Of a
-            symmetric system it is symmetric, as every change then is: a change of the pair that
-            ``system[u, v] = block`` sets meets block (u, v) and (v, u), hence twice block (u, v).
+            symmetric or Hermitian system it is so too, as every change then is: a change of the
+            pair that ``system[u, v] = block`` sets meets block (u, v) and (v, u), hence twice block
+            (u, v).
         b_gradient : ndarray, shape of g, or {label: vector}
             The adjoint lam, ``A^H lam = g``: one solve, the only cost besides the blocks.
 

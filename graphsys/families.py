@@ -10,6 +10,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.matrix.block import HERMITIAN
 from graphsys.matrix.from_scipy import offsets
 from graphsys.system import System
 
@@ -242,7 +243,7 @@ def random_system(
     dims: Any,
     seed: int = 0,
     dtype: Any = float,
-    symmetric: bool = False,
+    symmetric: bool | str = False,
     dominance: float = 10.0,
 ) -> System:
     """System of standard normal blocks, `dominance` times the identity added on the diagonal.
@@ -269,6 +270,10 @@ def random_system(
         row = np.repeat(np.arange(system.shape[0]), np.diff(pattern.indptr))
         above = row < pattern.indices
         values[lower[above]] = values[upper[above]]
+        if system.symmetric == HERMITIAN:
+            values[lower[above]] = values[upper[above]].conj()
+            diagonal = upper[row == pattern.indices]
+            values[diagonal] = values[diagonal].real
     system.values = values
     return system
 

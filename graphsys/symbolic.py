@@ -25,7 +25,16 @@ from graphsys.analysis.elimination import Elimination
 from graphsys.analysis.pivot_supply import NONE, Precedence, find_precedence, missing_rows
 from graphsys.analysis.supervariables import quotient, supervariables
 from graphsys.kernels.analysis.branches import is_postorder
-from graphsys.kernels.base.layout import ARENA_TOTAL, BY_CONDITION, NO_BLOCKS, REFINED, WIDEST
+from graphsys.kernels.base.layout import (
+    ARENA_TOTAL,
+    BY_CONDITION,
+    NO_BLOCKS,
+    REFINED,
+    SYMMETRIC,
+    WIDEST,
+)
+from graphsys.kernels.base.layout import HERMITIAN as CONJUGATED
+from graphsys.matrix.block import HERMITIAN, as_symmetry
 from graphsys.matrix.checksums import check, checksum
 from graphsys.matrix.graph import BlockGraph
 
@@ -51,8 +60,8 @@ class Symbolic:
         Operations each method that was tried would take.
     precedence : Precedence
         Nodes with singular diagonal blocks and what they wait for.
-    symmetric : bool
-        Whether the factorization is L D L^T.
+    symmetric : bool or "hermitian"
+        Whether the factorization is L D L^T, or L D L^H.
     step_node : ndarray of int, shape (n,)
         Node of each step: the elimination order, children before parents of its tree.
     parent : ndarray of int, shape (n,)
@@ -81,7 +90,7 @@ class Symbolic:
     ordering: str
     candidates: dict[str, float]
     precedence: Precedence
-    symmetric: bool
+    symmetric: bool | str
     step_node: Ints
     parent: Ints
     front_start: Ints
@@ -286,7 +295,7 @@ def analyze(
     zero_diagonal: Iterable[Hashable] | None = None,
     effort: float = 10.0,
     values: npt.NDArray[np.generic] | None = None,
-    symmetric: bool = False,
+    symmetric: bool | str = False,
     after_all: frozenset[int] = frozenset(),
     last: frozenset[int] = frozenset(),
     merge: bool = True,
@@ -310,8 +319,8 @@ def analyze(
         With 0 "nd" tries one order, else four.
     values : ndarray, shape (graph.nnz,), optional
         The blocks, searched for singular diagonal blocks only.
-    symmetric : bool, optional
-        Whether the matrix equals its transpose.
+    symmetric : bool or "hermitian", optional
+        Whether the matrix equals its transpose, or its conjugate transpose.
     after_all : frozenset of int, optional
         Nodes to eliminate after all their neighbours.
     last : frozenset of int, optional
@@ -328,7 +337,8 @@ def analyze(
     UnknownNodeError
         Where `ordering` or `zero_diagonal` names no node.
     ValueError
-        Where `ordering` is no known name, or misses or repeats a node, or `effort` is negative.
+        Where `ordering` is no known name, or misses or repeats a node, `effort` is negative, or
+        `symmetric` an unknown word.
     MissingExtraError
         For "nd" where pymetis is not installed.
 
@@ -342,6 +352,8 @@ def analyze(
             f"ordering {ordering!r} is unknown; use one of {', '.join(map(repr, orders.NAMES))} "
             "or a sequence of all labels"
         )
+    kind = as_symmetry(symmetric, np.dtype(complex))
+    symmetric = bool(kind)
     if not effort >= 0.0:
         raise ValueError(f"effort is {effort}; it counts factorizations, so give 0 or more")
     demand, kept = missing_rows(graph, zero_diagonal, values), NONE
@@ -369,8 +381,8 @@ def analyze(
         best = Elimination.of(graph, edges, precedence, symmetric, 0, best.name, order)
         candidates[best.name] = best.operations
     if not merge:
-        return _finished(best.unmerged(), candidates)
-    return _finished(best if name == "given" else best.by_turns(), candidates)
+        return _finished(best.unmerged(), candidates, kind)
+    return _finished(best if name == "given" else best.by_turns(), candidates, kind)
 
 
 def _best_order(
@@ -423,10 +435,12 @@ def _worth_trying(graph: BlockGraph) -> list[str]:
     return ["dfs", "amd"] if few_cycles else ["amd"]
 
 
-def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
+def _finished(best: Elimination, candidates: dict[str, float], symmetric: bool | str) -> Symbolic:
     front, fill, super_start, row_of, program = best.structure()
+    if symmetric == HERMITIAN:
+        program[SYMMETRIC] = CONJUGATED
     return Symbolic(
-        best.graph, best.name, candidates, best.precedence, best.symmetric,
+        best.graph, best.name, candidates, best.precedence, symmetric,
         best.step_node, best.parent, best.front_start, front, fill, super_start, row_of, program,
         program.item(ARENA_TOTAL), program.item(WIDEST), best.operations,
     )  # fmt: skip

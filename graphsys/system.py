@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from graphsys.kernels.single.matrix import is_symmetric
 from graphsys.matrix import from_scipy as cutting
 from graphsys.matrix.assembly import Chosen, graph_of_blocks
-from graphsys.matrix.block import Block, as_block, as_dtype, as_numbers, symmetric_block
+from graphsys.matrix.block import (
+    HERMITIAN,
+    Block,
+    as_block,
+    as_dtype,
+    as_numbers,
+    as_symmetry,
+    mirrored,
+    symmetric_block,
+)
 from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.from_networkx import attribute_blocks
 from graphsys.matrix.graph import block_graph, graph_of_edges
@@ -26,6 +35,9 @@ __all__ = ["System"]
 
 Array = NDArray[Any]
 
+#: What the text of a system says of its symmetry.
+KINDS: dict[bool | str, str] = {False: "", True: ", symmetric", HERMITIAN: ", Hermitian"}
+
 
 class System(Sealed):
     """Square matrix with a block for each node and for each direction of each edge of a graph.
@@ -39,13 +51,14 @@ class System(Sealed):
         the name of the node attribute that holds them.
     nodelist : iterable of hashable, optional
         Order of the nodes, as in networkx; labels of the rows for a scipy adjacency.
-    dtype : float64, float32 or complex128
+    dtype : float64, float32, complex128 or complex64
         Type of the entries; an integer type stands for float64.
     blocks : mapping of (label, label) to array_like, optional
         Blocks to set; (u, u) is a diagonal block. What is not set is zero.
-    symmetric : bool
-        Keep A equal to its transpose (not its conjugate): setting block (u, v) sets (v, u) too,
-        and blocks that are symmetric but for rounding are made so exactly.
+    symmetric : bool or "hermitian"
+        Keep A equal to its transpose (True), or to its conjugate transpose: setting block (u, v)
+        sets (v, u) too, and blocks that are so but for rounding are made so exactly. For real
+        numbers both are the same.
 
     Attributes
     ----------
@@ -55,7 +68,7 @@ class System(Sealed):
     shape : tuple of int
         (N, N), N the sum of the block sizes.
     dtype : numpy.dtype
-    symmetric : bool
+    symmetric : bool or "hermitian"
     entry_at : ndarray of int, shape (e,), or None
         With `from_scipy`: place in `values` of each entry of the matrix in canonical CSR.
 
@@ -84,12 +97,12 @@ class System(Sealed):
         nodelist: Iterable[Hashable] | None = None,
         dtype: Any = float,
         blocks: Mapping[tuple[Any, Any], Any] | None = None,
-        symmetric: bool = False,
+        symmetric: bool | str = False,
     ) -> None:
         self.graph = block_graph(graph, dims, nodelist=nodelist)
         self.labels = self.graph.labels
         self.dtype = as_dtype(dtype)
-        self.symmetric = bool(symmetric)
+        self.symmetric = as_symmetry(symmetric, self.dtype)
         n_rows = self.graph.rows
         self.shape = (n_rows, n_rows)
         self.entry_at: NDArray[np.int64] | None = None
@@ -110,7 +123,7 @@ class System(Sealed):
         diagonal: str = "block",
         nodelist: Iterable[Hashable] | None = None,
         dtype: Any = float,
-        symmetric: bool = False,
+        symmetric: bool | str = False,
     ) -> System:
         """System with the blocks that a networkx graph carries.
 
@@ -148,7 +161,7 @@ class System(Sealed):
         dims: Any = None,
         *,
         labels: Iterable[Hashable] | None = None,
-        symmetric: bool = False,
+        symmetric: bool | str = False,
     ) -> System:
         """System with the entries of a scipy sparse matrix.
 
@@ -162,7 +175,7 @@ class System(Sealed):
             consecutive rows of equal pattern together, up to 32.
         labels : iterable of hashable, optional
             Labels of the nodes; 0, 1, ... by default.
-        symmetric : bool
+        symmetric : bool or "hermitian"
             As for `System`.
 
         Returns
@@ -192,7 +205,7 @@ class System(Sealed):
         *,
         labels: Iterable[Hashable] | None = None,
         dtype: Any = float,
-        symmetric: bool = False,
+        symmetric: bool | str = False,
     ) -> System:
         """System without values whose edges are pairs of nodes by number: the quickest to make.
 
@@ -233,7 +246,7 @@ class System(Sealed):
         *,
         labels: Iterable[Hashable] | None = None,
         dtype: Any = None,
-        symmetric: bool = False,
+        symmetric: bool | str = False,
     ) -> System:
         """System with blocks at pairs of nodes, as a sparse matrix has entries; repeats are summed.
 
@@ -250,7 +263,7 @@ class System(Sealed):
             integers, else as they first appear.
         dtype : optional
             By default that of the blocks.
-        symmetric : bool
+        symmetric : bool or "hermitian"
             As for `System`: give each edge in one direction only.
 
         Returns
@@ -286,7 +299,7 @@ class System(Sealed):
             Labels of the nodes u and v of each block (u, v).
         blocks : array_like, shape (m, r, c) or (r, c)
             One block for each pair, or one for all. In a symmetric system block (v, u) gets the
-            transpose: give each edge in one direction only.
+            transpose, in a Hermitian one its conjugate: give each edge in one direction only.
 
         Raises
         ------
@@ -385,10 +398,11 @@ class System(Sealed):
         place = self._block(i, j)
         numbers = as_block(block, place.shape, self.dtype, u, v)
         if self.symmetric and i == j:
-            numbers = symmetric_block(numbers, numbers.T, u, u)
+            across = mirrored(numbers, self.symmetric)
+            numbers = symmetric_block(numbers, across, u, u, self.symmetric)
         place[...] = numbers
         if self.symmetric and i != j:
-            self._block(j, i)[...] = place.T
+            self._block(j, i)[...] = mirrored(place, self.symmetric)
 
     @property
     def values(self) -> Array:
@@ -406,8 +420,9 @@ class System(Sealed):
         if numbers.shape != self._values.shape:
             raise ValueError(f"values has shape {numbers.shape}, it must be ({self.graph.nnz},)")
         cutting.check_finite(self.graph, numbers)
-        if self.symmetric and not is_symmetric(*self.graph.tables(), numbers):
-            numbers = cutting.symmetric_values(self.graph, numbers, self._pattern())
+        symmetric = self.symmetric
+        if symmetric == HERMITIAN or symmetric and not is_symmetric(*self.graph.tables(), numbers):
+            numbers = cutting.symmetric_values(self.graph, numbers, self._pattern(), symmetric)
         self._values[...] = numbers
 
     def to_scipy(self, format: str = "csr") -> Any:
@@ -443,6 +458,13 @@ class System(Sealed):
         other = self.copy()
         other.set_from_scipy(self.to_scipy().T)
         other.entry_at = other._entries = None
+        return other
+
+    @property
+    def H(self) -> System:
+        """Conjugate transpose of the system, a copy."""
+        other = self.T
+        np.conjugate(other._values, out=other._values)
         return other
 
     def matvec(self, x: Any) -> Any:
@@ -623,7 +645,8 @@ class System(Sealed):
         kind: type = type(symbolic)
         if not issubclass(kind, Symbolic):
             raise TypeError(f"symbolic is a {kind.__name__}: give what analyze() returns")
-        if not symbolic.graph.lies_like(self.graph) or symbolic.symmetric != self.symmetric:
+        symmetric = as_symmetry(symbolic.symmetric, self.dtype)
+        if not symbolic.graph.lies_like(self.graph) or symmetric != self.symmetric:
             raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
         return symbolic
 
@@ -654,7 +677,7 @@ class System(Sealed):
     def __repr__(self) -> str:
         return (
             f"System({len(self.labels)} nodes, {self.graph.neighbor.size // 2} edges, "
-            f"{self.shape[0]} unknowns, {self.dtype}{', symmetric' * self.symmetric})"
+            f"{self.shape[0]} unknowns, {self.dtype}{KINDS[self.symmetric]})"
         )
 
     def _pair(self, pair: Any) -> tuple[Any, Any]:
@@ -677,7 +700,8 @@ class System(Sealed):
                     shape = self[u, v].shape
                     forward = as_block(block, shape, self.dtype, u, v)
                     backward = as_block(blocks[v, u], shape[::-1], self.dtype, v, u)
-                    self[u, v] = symmetric_block(forward, backward.T, u, v)
+                    across = mirrored(backward, self.symmetric)
+                    self[u, v] = symmetric_block(forward, across, u, v, self.symmetric)
 
     def _pattern(self) -> Any:
         """CSR array of places in `values`: it depends on the graph alone, so it is kept."""

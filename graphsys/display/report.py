@@ -13,6 +13,7 @@ import numpy.typing as npt
 from graphsys.analysis.cycles import spanning_forest
 from graphsys.analysis.matching import structural_rank
 from graphsys.factor import Factor
+from graphsys.matrix.block import HERMITIAN
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.matrix.graph import BlockGraph
 from graphsys.symbolic import Symbolic
@@ -190,7 +191,8 @@ def _cost(symbolic: Symbolic) -> Iterator[Fact]:
     if rows == 0:
         return
     dense = (1 if symbolic.symmetric else 2) / 3 * float(rows) ** 3
-    method = "LDL^T" if symbolic.symmetric else "LU"
+    methods: dict[bool | str, str] = {False: "LU", True: "LDL^T", HERMITIAN: "LDL^H"}
+    method = methods[symbolic.symmetric]
     yield (
         "operations",
         f"{in_words(symbolic.operations)} floating-point operations for one factorization; dense "

@@ -15,7 +15,7 @@ from graphsys.factor import Factor
 from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, ranges
 from graphsys.interop.symmetric_entries import SymmetricEntries
 from graphsys.kernels.base.layout import ORDER_AT
-from graphsys.matrix.block import as_numbers
+from graphsys.matrix.block import HERMITIAN, as_numbers
 from graphsys.matrix.from_scipy import canonical
 from graphsys.matrix.scipy_tables import checked
 from graphsys.numeric.diagnosis import without_options
@@ -64,9 +64,10 @@ def _of_sparse_too(method: Method) -> Method:
 class CholeskyFactor:
     """Cholesky factor of a sparse matrix, as scikit-sparse's `Factor`; made by `cholesky`.
 
-    ``L @ L.T == A[P][:, P]`` with ``P = factor.P()`` and ``L = factor.L()``. Sparse results are
-    matrices, of which ``*`` is the product of linear algebra, if A is one, and arrays if A is an
-    array. Sparse right-hand sides have sparse results.
+    ``L @ L.T == A[P][:, P]`` with ``P = factor.P()`` and ``L = factor.L()``. Of a complex Hermitian
+    A, the conjugate transpose takes the place of every transpose, as in scikit-sparse. Sparse
+    results are matrices, of which ``*`` is the product of linear algebra, if A is one, and arrays
+    if A is an array. Sparse right-hand sides have sparse results.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ class CholeskyFactor:
             )
         full = _full(A, beta)
         self._matrices = sp.isspmatrix(A)
-        self.system = System.from_scipy(full, symmetric=True)
+        self.system = System.from_scipy(full, symmetric=HERMITIAN)
         ordering: Any = ORDERINGS[ordering_method]
         if ordering == "natural":
             ordering = list(self.system.labels)
@@ -158,7 +159,7 @@ class CholeskyFactor:
         self._refactorize(None)
 
     def cholesky_AAt_inplace(self, A: Any, beta: float = 0.0) -> None:
-        """Factorize A A^T + beta I, as `cholesky_inplace`.
+        """Factorize A A^T + beta I (complex: A A^H), as `cholesky_inplace`.
 
         Parameters
         ----------
@@ -170,10 +171,12 @@ class CholeskyFactor:
         ValueError, NotPositiveDefiniteError
             As `cholesky_inplace`.
         """
-        self.cholesky_inplace(A @ A.T, beta)
+        self.cholesky_inplace(_gram(A), beta)
 
     def update_inplace(self, C: Any, subtract: bool = False) -> None:
         """Replace A by A + C C^T, or A - C C^T; only what depends on its rows is computed again.
+
+        For complex numbers it is C C^H.
 
         Parameters
         ----------
@@ -391,7 +394,8 @@ class CholeskyFactor:
         Returns
         -------
         sparse matrix, shape (N, N)
-            ``d logdet(A) = gradient.multiply(dA).sum()`` for any symmetric dA in the blocks of A.
+            ``d logdet(A) = gradient.multiply(dA).sum()`` for any symmetric dA in the blocks of A;
+            with the conjugate of the gradient for Hermitian ones.
         """
         return self._sparse(self._selected_inverse().to_scipy(), "csr")
 
@@ -467,12 +471,12 @@ class CholeskyFactor:
         """
         selected = self._selected_inverse()
         if C is None:
-            return selected.diagonal()
+            return selected.diagonal().real
         C = sp.csr_array(C).astype(self.system.dtype)
         if C.shape[1] != self.system.shape[0]:
             raise ValueError(f"C has {C.shape[1]} columns, the matrix has {self.system.shape[0]}")
         inverse = selected.to_scipy()
-        found: Array = np.asarray((C @ inverse).multiply(C).sum(axis=1)).ravel()
+        found: Array = np.asarray((C @ inverse).multiply(C.conj()).sum(axis=1)).ravel().real
         ones, joined = (
             sp.csr_array((np.ones(M.nnz), M.indices, M.indptr), M.shape) for M in (C, inverse)
         )
@@ -480,12 +484,14 @@ class CholeskyFactor:
         other = np.flatnonzero(pairs < np.diff(C.indptr) ** 2.0)
         for first in range(0, other.size, COLUMNS):
             some = other[first : first + COLUMNS]
-            y = self._solve(C[some].toarray().T[self.P()], False)
-            found[some] = (y * y).sum(axis=0)
+            y = self._solve(C[some].toarray().conj().T[self.P()], False)
+            found[some] = (y * y.conj()).sum(axis=0).real
         return found
 
     def sample(self, rng: np.random.Generator | int, size: int | None = None) -> Array:
         """Samples P^T L^-T z of a field with precision A and mean 0, z standard normal.
+
+        Of a complex A, z has independent real and imaginary parts of variance 1/2.
 
         Parameters
         ----------
@@ -501,7 +507,10 @@ class CholeskyFactor:
         n = self.system.shape[0]
         if isinstance(rng, int | np.integer):
             rng = np.random.default_rng(rng)
-        z = rng.standard_normal((n,) if size is None else (n, size))
+        shape = (n,) if size is None else (n, size)
+        z: Array = rng.standard_normal(shape)
+        if self.system.dtype.kind == "c":
+            z = (z + 1j * rng.standard_normal(shape)) / 2.0**0.5
         x: Array = self.apply_Pt(self._solve(z, True))
         return x if size is None else np.ascontiguousarray(x.T)
 
@@ -524,7 +533,11 @@ class CholeskyFactor:
                 "cholesky, or call cholesky with the sum"
             )
         numbers = as_numbers(C.data, self.system.dtype, "C")
-        return at + inside[e] + graph.size[u] * inside[f], numbers[e] * numbers[f], np.unique(node)
+        return (
+            at + inside[e] + graph.size[u] * inside[f],
+            numbers[e] * numbers[f].conj(),
+            np.unique(node),
+        )
 
     def _load(self, A: Any, beta: float) -> None:
         """Take the numbers of A + beta I; quick for matrices like the last one."""
@@ -587,8 +600,9 @@ class CholeskyFactor:
             raise self._not_definite(row, negative)
         program, n = self.factor.symbolic.program, self.system.shape[0]
         order = program[program[ORDER_AT] : program[ORDER_AT] + n].tolist()
-        single = System.from_scipy(self.system.to_scipy(), 1, symmetric=True)
-        symbolic = analyze(single.graph, order, zero_diagonal=(), symmetric=True, merge=False)
+        symmetric = self.system.symmetric
+        single = System.from_scipy(self.system.to_scipy(), 1, symmetric=symmetric)
+        symbolic = analyze(single.graph, order, zero_diagonal=(), symmetric=symmetric, merge=False)
         try:
             found = Factorization(symbolic, self.system.dtype)
             found = found.stable(single.values, delays=False)[0]
@@ -598,7 +612,8 @@ class CholeskyFactor:
 
     def _not_definite(self, row: int, negative: int) -> NotPositiveDefiniteError:
         """Error for a matrix with so many negative eigenvalues, seen at a row."""
-        n, other = self.system.shape[0], "gs.System.from_scipy(A, symmetric=True).factorize()"
+        n = self.system.shape[0]
+        other = f"gs.System.from_scipy(A, symmetric={self.system.symmetric!r}).factorize()"
         if negative == 0:
             text = (
                 f"the matrix is positive definite, but so close to singular at row {row} that "
@@ -608,7 +623,7 @@ class CholeskyFactor:
         else:
             text = (
                 f"the matrix is not positive definite: {negative} of its {n} eigenvalues are not "
-                f"positive, one of them at row {row}; for symmetric indefinite matrices use {other}"
+                f"positive, one of them at row {row}; for indefinite ones use {other}"
             )
         return NotPositiveDefiniteError(text, row)
 
@@ -676,12 +691,13 @@ def cholesky(
     ordering_method: str = "default",
     use_long: Any = None,
 ) -> CholeskyFactor:
-    """Factorize a sparse symmetric positive definite matrix, as `sksparse.cholmod.cholesky` does.
+    """Factorize a sparse positive definite matrix, as `sksparse.cholmod.cholesky` does.
 
     Parameters
     ----------
     A : scipy sparse matrix or array, shape (N, N)
-        Symmetric, or one of its triangles with the diagonal; integers become float64.
+        Symmetric (complex: Hermitian), or one of its triangles with the diagonal; integers become
+        float64.
     beta : float, optional
         Added to the diagonal.
     ordering_method : {"default", "best", "amd", "colamd", "natural", "metis", "nesdis"}, optional
@@ -701,9 +717,9 @@ def cholesky(
         If A + beta I is not positive definite to working precision, or rounding errors take its
         Cholesky factor: if the condition number, once its diagonal is scaled to 1, is above 1e12.
     ValueError
-        If A is not square, symmetric and finite, or the ordering is unknown.
+        If A is not square, symmetric or Hermitian, and finite, or the ordering is unknown.
     TypeError
-        If A is not of real numbers.
+        If A is not of numbers.
 
     Examples
     --------
@@ -719,7 +735,7 @@ def cholesky(
 
 
 def cholesky_AAt(A: Any, beta: float = 0.0, **options: Any) -> CholeskyFactor:
-    """Factorize A A^T + beta I, as `sksparse.cholmod.cholesky_AAt` does.
+    """Factorize A A^T + beta I (complex: A A^H), as `sksparse.cholmod.cholesky_AAt` does.
 
     Parameters
     ----------
@@ -737,15 +753,18 @@ def cholesky_AAt(A: Any, beta: float = 0.0, **options: Any) -> CholeskyFactor:
     NotPositiveDefiniteError, ValueError, TypeError
         As `cholesky`.
     """
-    return cholesky(A @ A.T, beta, **options)
+    return cholesky(_gram(A), beta, **options)
+
+
+def _gram(A: Any) -> Any:
+    """A A^T, or A A^H."""
+    return A @ A.T.conj(copy=False)
 
 
 def _full(A: Any, beta: float) -> Any:
     """A + beta I with both triangles."""
     if not sp.issparse(A):
         raise TypeError(f"A must be a scipy sparse matrix, not {type(A).__name__}")
-    if np.dtype(A.dtype).kind == "c":
-        raise TypeError("A is complex: there is no Cholesky factor of Hermitian matrices here")
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"the matrix must be square, its shape is {A.shape}")
     full = canonical(A)
@@ -753,7 +772,7 @@ def _full(A: Any, beta: float) -> Any:
     some = full.data != 0
     below, above = (some & (row > full.indices)).any(), (some & (row < full.indices)).any()
     if below != above:
-        full = full + sp.csr_array((sp.tril(full, -1) if below else sp.triu(full, 1)).T)
+        full = full + sp.csr_array((sp.tril(full, -1) if below else sp.triu(full, 1)).conj().T)
     if beta:
         full = full + sp.diags_array(np.full(A.shape[0], beta, np.result_type(A.dtype, np.float32)))
     return sp.csr_array(full)

@@ -95,9 +95,10 @@ def ranges(start: Ints, count: Ints, step: Any = 1) -> Ints:
 
 
 class Root:
-    """Cholesky factor P A P^T = L L^T of a factorized matrix, from the pivot blocks of its L D L^T.
+    """Cholesky factor P A P^T = L L^H of a factorized matrix, from the pivot blocks of its L D L^H.
 
-    With unit block triangular I + W^T and D^-1 = U U^T, U upper triangular, L = (I + W^T) U^-T.
+    With unit block triangular I + W^H and D^-1 = U U^H, U upper triangular, L = (I + W^H) U^-H. Of
+    real matrices these are transposes.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ class Root:
         self.tables, self._factorization, self.by_rows = tables, factorization, by_rows
         self.pivot_ratio = factorization.pivot_ratio
         arena, size = factorization.arena, tables.size
-        self.diagonal = np.empty(tables.order.size, arena.dtype)  # of L
+        self.diagonal = np.empty(tables.order.size, arena.real.dtype)  # of L
         self._roots = np.empty(int((size * size).sum()), arena.dtype)
         row = block_roots(tables.at, tables.ld, size, arena, self._roots, self.diagonal)
         if row >= 0:
@@ -119,12 +120,12 @@ class Root:
         self.scale: Array | None = None
         if factorization.scaling is not None:  # A = R^-1 (R A R) R^-1
             exponent = factorization.scaling.row[tables.order]
-            self.scale = np.ldexp(np.ones(exponent.size, arena.dtype), exponent)
+            self.scale = np.ldexp(np.ones_like(self.diagonal), exponent)
             self.diagonal /= self.scale
         self._lower: tuple[Ints, Array] | None = None
 
     def solve(self, b: Array, transposed: bool) -> Array:
-        """L^-1 b, or L^-T b, of rows in elimination order, shape (N,) or (N, k)."""
+        """L^-1 b, or L^-H b, of rows in elimination order, shape (N,) or (N, k)."""
         x = np.array(b, order="C")
         solve_lower(self.tables.lower_start, *self._columns(), transposed, x.ravel())
         if not np.isfinite(x).all():

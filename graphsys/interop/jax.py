@@ -32,6 +32,7 @@ MAJOR, MINOR, EXECUTE = 0, 1, 3
 TYPES: dict[int, np.dtype[Any]] = {
     11: np.dtype(np.float32),
     12: np.dtype(np.float64),
+    15: np.dtype(np.complex64),
     18: np.dtype(np.complex128),
 }
 METADATA, INVALID_ARGUMENT, INTERNAL = 1, 3, 13
@@ -80,7 +81,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     MissingExtraError
         Without jax.
     TypeError
-        For types other than float32, float64 and complex128.
+        For types other than float32, float64, complex64 and complex128.
     ValueError
         Where data or b has another shape, or `singular` is unknown.
 

@@ -169,7 +169,7 @@ class Pattern:
                 wanted = f"({len(data)}, {self.n}) or ({len(data)}, {self.n}, k)"
             raise ValueError(f"b has shape {shape}, it must be {wanted}")
         dtype = np.result_type(data.dtype, b.dtype, np.float32)
-        if dtype not in (np.float32, np.float64, np.complex128):
+        if dtype not in (np.float32, np.float64, np.complex64, np.complex128):
             raise TypeError(f"numbers of type {dtype} are not supported")
         data, b = data.astype(dtype, copy=False), b.astype(dtype, copy=False)
         if one:

@@ -102,8 +102,8 @@ class FactorizedMatrix:
     ) -> None:
         if not issparse(A):
             A = _sparse(A)
-        if A.dtype in (np.bool_, np.complex64):
-            A = A.astype(np.result_type(A.dtype, np.float64))
+        if A.dtype == np.bool_:
+            A = A.astype(float)
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"the matrix must be square, its shape is {A.shape}")
         if permc_spec not in ORDERINGS:
@@ -414,7 +414,7 @@ def splu(
     -------
     FactorizedMatrix
         With `solve`, `shape` and `nnz` as in scipy. There are no `L`, `U`, `perm_r` and `perm_c`:
-        pivot blocks are stored as inverses. complex64 is factorized as complex128.
+        pivot blocks are stored as inverses.
 
     Raises
     ------
@@ -491,18 +491,10 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     if right.dtype.kind not in "biufc":
         raise TypeError(f"b is not an array of numbers but of type {right.dtype}")
     dtype = np.result_type(A.dtype, right.dtype, np.float32)
-    single = dtype == np.complex64
-    if single:
-        dtype = np.dtype(np.complex128)
     one = right.ndim == 1 or right.shape[1] == 1
     columns = right.ravel() if one else right
     A, columns = A.astype(dtype, copy=False), columns.astype(dtype, copy=False)
     x = FactorizedMatrix(A, permc_spec, 0.0, once=True).solve(columns)
-    if single:
-        with np.errstate(over="ignore"):
-            x = x.astype(np.complex64)
-        if not np.isfinite(x).all():
-            raise OverflowError("the solution leaves the range of complex64")
     if not sparse or one:
         return x
     return type(A)(x) if A.format in ("csr", "csc") else _sparse(x).asformat(A.format)

@@ -1,4 +1,4 @@
-"""Entries of symmetric scipy matrices of one pattern, and their places in a system."""
+"""Entries of symmetric and Hermitian scipy matrices of one pattern: their places in a system."""
 
 from __future__ import annotations
 
@@ -70,20 +70,24 @@ class SymmetricEntries:
     def load(self, A: Any, beta: float, system: System) -> bool:
         """Set the values of a system to A + beta I; False, and nothing is done, if A is another.
 
-        A has another pattern, numbers of another kind that are not finite, or is not symmetric to
-        the last bit.
+        A has another pattern, numbers of another kind that are not finite, or is not symmetric, or
+        Hermitian, to the last bit.
         """
         if A.format != self.form or not np.array_equal(A.indptr, self.start):
             return False
-        numbers = A.data
-        if numbers.dtype.kind not in "iuf" or not np.array_equal(A.indices, self.index):
+        numbers, kinds = A.data, "iufc" if system.dtype.kind == "c" else "iuf"
+        if numbers.dtype.kind not in kinds or not np.array_equal(A.indices, self.index):
             return False
-        if self.partner is not None and (numbers != numbers[self.partner]).any():
+        across = numbers.conj()
+        if self.partner is not None and (numbers != across[self.partner]).any():
+            return False
+        if self.partner is None and (numbers != across)[self.at == self.mirrored].any():
             return False
         if not (np.isfinite(numbers).all() and np.isfinite(beta)):
             return False
         values = system.values
         values[:] = 0
-        values[self.mirrored] = values[self.at] = numbers
+        values[self.mirrored] = across
+        values[self.at] = numbers
         values[self.diagonal] += beta
         return True

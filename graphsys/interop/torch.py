@@ -45,7 +45,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
         Where a matrix is singular, with its place among many and a row.
     TypeError
         For arguments that are no dense tensors, and for types other than float32, float64,
-        complex64 (computed in complex128) and complex128.
+        complex64 and complex128.
     ValueError
         Where data or b has another shape or is not on the CPU, or `singular` is unknown.
 
@@ -79,9 +79,8 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
         dtype = torch.get_default_dtype()
     if dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
         raise TypeError(f"numbers of type {dtype} are not supported: use float32 or float64")
-    inner = torch.complex128 if dtype == torch.complex64 else dtype
     number = number_of(pattern)
-    return apply(data.to(inner), b.to(inner), number, False, singular == "raise").to(dtype)
+    return apply(data.to(dtype), b.to(dtype), number, False, singular == "raise")
 
 
 @cache

@@ -1,7 +1,7 @@
 """The kernels that C can call: addresses, and a header with all their arguments.
 
 The functions have C's calling convention, allocate nothing, raise nothing and need no GIL. Numbers
-of type T are double, float or, for complex matrices, pairs of double; R is that of real numbers.
+of type T are double, float or, for complex matrices, pairs of them; R is that of real numbers.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,8 @@ from graphsys.kernels.single.substitution import solve, solve_transposed
 
 #: Types of numbers: numpy's name, those of C for T and R, and what names of functions end in.
 TYPES = {"float64": ("double", "double", "f64"), "float32": ("float", "float", "f32"),
-         "complex128": ("double", "double", "c128")}  # fmt: skip
+         "complex128": ("double", "double", "c128"),
+         "complex64": ("float", "float", "c64")}  # fmt: skip
 
 
 class Argument(NamedTuple):
@@ -67,7 +68,7 @@ def address(name: str, dtype: Any = "float64") -> int:
     name : str
         "factorize_and_solve", "factorize", "solve", "solve_transposed" or "work_sizes".
     dtype : dtype_like, optional
-        Of the matrix: float64, float32 or complex128.
+        Of the matrix: float64, float32, complex128 or complex64.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def header() -> str:
         " *",
         " * A length follows every array. The functions allocate nothing and raise nothing.",
         " * Memory comes from work_sizes: sizes[0] numbers for arena, sizes[1] for magnitude,",
-        " * sizes[2] for x. Complex numbers are pairs of double; lengths count pairs.",
+        " * sizes[2] for x. Complex numbers are pairs of reals; lengths count pairs.",
         " */",
         "#ifndef GRAPHSYS_H", "#define GRAPHSYS_H", "#include <stdint.h>", "",
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphsys.errors import UnknownEdgeError
 from graphsys.kernels.single.assembly import blocks_fit, put_blocks
-from graphsys.matrix.block import SYMMETRY_ULP, as_numbers, asymmetry
+from graphsys.matrix.block import HERMITIAN, SYMMETRY_ULP, as_numbers, asymmetry, mirrored
 from graphsys.matrix.graph import BlockGraph, block_sizes, from_pairs
 
 __all__ = ["Chosen", "graph_of_blocks"]
@@ -70,7 +70,7 @@ class Chosen:
         r, c = self.shape
         return self.at[:, None, None] + np.arange(r)[:, None] + r * np.arange(c)
 
-    def put(self, blocks: Any, values: Array, symmetric: bool, adding: bool) -> None:
+    def put(self, blocks: Any, values: Array, symmetric: bool | str, adding: bool) -> None:
         """Add blocks of shape (m, r, c) to ``values``, or set them; one of (r, c) stands for all.
 
         Raises
@@ -87,14 +87,13 @@ class Chosen:
         slack = SYMMETRY_ULP * float(np.finfo(values.dtype).eps)
         step = 0 if numbers.ndim == 2 else self.shape[0] * self.shape[1]
         flat = np.require(numbers, requirements=["C", "W"]).reshape(-1)
-        if not blocks_fit(self.i, self.j, *self.shape, step, flat, symmetric, slack):
-            raise self._refusal(np.broadcast_to(numbers, wanted))
+        kind = bool(symmetric), symmetric == HERMITIAN
+        if not blocks_fit(self.i, self.j, *self.shape, step, flat, *kind, slack):
+            raise self._refusal(np.broadcast_to(numbers, wanted), symmetric)
         across = self.graph.blocks_at(self.j, self.i) if symmetric else self.at
-        put_blocks(
-            self.i, self.j, self.at, across, *self.shape, step, flat, symmetric, adding, values
-        )
+        put_blocks(self.i, self.j, self.at, across, *self.shape, step, flat, *kind, adding, values)
 
-    def _refusal(self, numbers: Array) -> ValueError:
+    def _refusal(self, numbers: Array, symmetric: bool | str) -> ValueError:
         """Error for blocks that `blocks_fit` refused."""
         if not np.isfinite(numbers).all():
             bad = int(np.flatnonzero(~np.isfinite(numbers).all(axis=(1, 2)))[0])
@@ -102,10 +101,10 @@ class Chosen:
             return ValueError(f"block ({u!r}, {v!r}) has an entry that is not finite")
         diagonal = np.flatnonzero(self.i == self.j)
         own = numbers[diagonal]
-        gap = np.abs(own - own.transpose(0, 2, 1)).max(axis=(1, 2))
+        gap = np.abs(own - mirrored(own, symmetric)).max(axis=(1, 2))
         with np.errstate(invalid="ignore"):  # a block of zeros
             k = int(np.nanargmax(gap / np.abs(own).max(axis=(1, 2))))
-        return asymmetry(*self._labels(int(diagonal[k])), float(gap[k]))
+        return asymmetry(*self._labels(int(diagonal[k])), float(gap[k]), symmetric)
 
 
 def indices(graph: BlockGraph, nodes: Any) -> Int:

@@ -16,11 +16,15 @@ __all__ = [
     "as_block",
     "as_dtype",
     "as_numbers",
+    "as_symmetry",
     "as_values",
     "asymmetry",
+    "mirrored",
     "symmetric_block",
 ]
 
+#: What `symmetric` is of matrices that equal their conjugate transpose.
+HERMITIAN = "hermitian"
 # Rounding in products like J.T @ W @ J leaves blocks this many ulp from symmetric, not more.
 SYMMETRY_ULP = 64
 
@@ -76,7 +80,7 @@ class Block(np.ndarray[Any, Any]):
 
 
 def as_dtype(dtype: Any) -> np.dtype[Any]:
-    """float64, float32 or complex128; integers become float64.
+    """float64, float32, complex128 or complex64; integers become float64.
 
     Raises
     ------
@@ -89,10 +93,33 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
         raise TypeError(f"dtype {dtype!r} is no numpy dtype") from None
     if given.kind in "iu":
         return np.dtype(np.float64)
-    for supported in (np.float64, np.float32, np.complex128):
+    for supported in (np.float64, np.float32, np.complex128, np.complex64):
         if given == supported:
             return np.dtype(supported)
-    raise TypeError(f"dtype {given} is not supported: use float64, float32 or complex128")
+    raise TypeError(
+        f"dtype {given} is not supported: use float64, float32, complex128 or complex64"
+    )
+
+
+def as_symmetry(given: Any, dtype: np.dtype[Any]) -> bool | str:
+    """False, True, or `HERMITIAN` for complex numbers; of real ones that is True.
+
+    Raises
+    ------
+    ValueError
+        For another word.
+    """
+    if not isinstance(given, str):
+        return bool(given)
+    if given != HERMITIAN:
+        raise ValueError(f"symmetric is {given!r}: use True, False or {HERMITIAN!r}")
+    return HERMITIAN if dtype.kind == "c" else True
+
+
+def mirrored(block: NDArray[Any], symmetric: bool | str) -> NDArray[Any]:
+    """Transpose of blocks, shape (..., r, c), or conjugate transpose where they are Hermitian."""
+    transposed = np.swapaxes(block, -1, -2)
+    return transposed.conj() if symmetric == HERMITIAN else transposed
 
 
 def as_numbers(given: Any, dtype: np.dtype[Any] | None, name: str) -> NDArray[Any]:
@@ -178,31 +205,42 @@ def as_block(
 
 
 def symmetric_block(
-    block: NDArray[Any], transposed: NDArray[Any], u: Hashable, v: Hashable
+    block: NDArray[Any],
+    across: NDArray[Any],
+    u: Hashable,
+    v: Hashable,
+    symmetric: bool | str = True,
 ) -> NDArray[Any]:
-    """Mean of block (u, v) and the transpose of block (v, u), equal but for rounding.
+    """Mean of block (u, v) and what block (v, u) makes it, equal but for rounding.
 
     Parameters
     ----------
-    block, transposed : ndarray of float or complex, shape (a, b)
+    block, across : ndarray of float or complex, shape (a, b)
+        The latter is the transpose of block (v, u), or its conjugate transpose.
+    u, v : hashable
+    symmetric : bool or str, optional
+        Of the system.
 
     Raises
     ------
     ValueError
         Where they differ by more than rounding.
     """
-    gap = np.abs(block - transposed).max(initial=0.0)
-    scale = max(np.abs(block).max(initial=0.0), np.abs(transposed).max(initial=0.0))
+    gap = np.abs(block - across).max(initial=0.0)
+    scale = max(np.abs(block).max(initial=0.0), np.abs(across).max(initial=0.0))
     if gap > SYMMETRY_ULP * np.finfo(block.dtype).eps * scale:
-        raise asymmetry(u, v, gap)
-    return block if gap == 0.0 else block / 2 + transposed / 2
+        raise asymmetry(u, v, gap, symmetric)
+    return block if gap == 0.0 else block / 2 + across / 2
 
 
-def asymmetry(u: Hashable, v: Hashable, gap: float) -> ValueError:
+def asymmetry(u: Hashable, v: Hashable, gap: float, symmetric: bool | str = True) -> ValueError:
     """Error for a block (u, v) of a symmetric system that differs by `gap` from (v, u)."""
+    hermitian = symmetric == HERMITIAN
+    kind = "Hermitian" if hermitian else "symmetric"
     what = (
-        f"diagonal block of node {u!r} is not symmetric"
+        f"diagonal block of node {u!r} is not {kind}"
         if u == v
-        else f"block ({u!r}, {v!r}) is not the transpose of block ({v!r}, {u!r})"
+        else f"block ({u!r}, {v!r}) is not the {'conjugate ' * hermitian}transpose of block "
+        f"({v!r}, {u!r})"
     )
-    return ValueError(f"{what}: entries differ by {gap:.3g}, and the system is symmetric")
+    return ValueError(f"{what}: entries differ by {gap:.3g}, and the system is {kind}")

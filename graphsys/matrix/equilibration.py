@@ -56,7 +56,11 @@ class Scaling:
 
     @classmethod
     def of(
-        cls, graph: BlockGraph, values: Array, symmetric: bool, last: frozenset[int] = frozenset()
+        cls,
+        graph: BlockGraph,
+        values: Array,
+        symmetric: bool | str,
+        last: frozenset[int] = frozenset(),
     ) -> Scaling:
         """Scaling of a matrix whose entries are finite; rows of zeros stay as they are.
 
@@ -72,7 +76,11 @@ class Scaling:
 
     @classmethod
     def candidates(
-        cls, graph: BlockGraph, values: Array, symmetric: bool, last: frozenset[int] = frozenset()
+        cls,
+        graph: BlockGraph,
+        values: Array,
+        symmetric: bool | str,
+        last: frozenset[int] = frozenset(),
     ) -> Iterator[Scaling]:
         """Two scalings, the better one first; arguments as for `of`.
 
@@ -84,6 +92,7 @@ class Scaling:
         Scales of a matching are not unique where a matrix is reducible, or nearly so. Geometric
         means of rows and columns come first, so that those near the least squares are taken.
         """
+        symmetric = bool(symmetric)  # magnitudes are, of Hermitian matrices too
         entries = _Entries.of(graph, values, symmetric, last)
         some, n, zero = entries.some, graph.rows, np.zeros(graph.rows)
         found = matched(*some, n, symmetric, balanced(*some, n, symmetric))

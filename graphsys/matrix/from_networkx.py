@@ -11,7 +11,7 @@ __all__ = ["attribute_blocks"]
 
 
 def attribute_blocks(
-    graph: Any, index: Mapping[Any, int], block: str, diagonal: str, symmetric: bool
+    graph: Any, index: Mapping[Any, int], block: str, diagonal: str, symmetric: bool | str
 ) -> dict[tuple[Any, Any], Any]:
     """Blocks by ordered pair of labels, as `System` takes them.
 
@@ -22,7 +22,7 @@ def attribute_blocks(
         Nodes to take, and their order.
     block, diagonal : str
         Names of the edge attribute and of the node attribute.
-    symmetric : bool
+    symmetric : bool or "hermitian"
         Whether block (v, u) is the transpose of (u, v), so that an undirected edge defines both:
         its block is (u, v) where u has the lower index.
 

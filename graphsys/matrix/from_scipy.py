@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsys.kernels.analysis.graph import group_rows, list_neighbors
-from graphsys.matrix.block import SYMMETRY_ULP, as_dtype, asymmetry
+from graphsys.matrix.block import HERMITIAN, SYMMETRY_ULP, as_dtype, asymmetry
 from graphsys.matrix.graph import BlockGraph, block_sizes, from_pairs
 from graphsys.matrix.scipy_tables import checked
 
@@ -67,7 +67,7 @@ def canonical(matrix: Any) -> Any:
     Returns
     -------
     scipy.sparse.csr_array, shape (N, N)
-        Of float64, float32 or complex128. It may share its arrays with `matrix`.
+        Of float64, float32, complex128 or complex64. It may share its arrays with `matrix`.
 
     Raises
     ------
@@ -255,8 +255,10 @@ def check_finite(graph: BlockGraph, values: NDArray[Any]) -> None:
         )
 
 
-def symmetric_values(graph: BlockGraph, values: NDArray[Any], pattern: Any) -> NDArray[Any]:
-    """Mean of a matrix and its transpose, equal but for rounding.
+def symmetric_values(
+    graph: BlockGraph, values: NDArray[Any], pattern: Any, symmetric: bool | str = True
+) -> NDArray[Any]:
+    """Mean of a matrix and its transpose, or conjugate transpose, equal but for rounding.
 
     Parameters
     ----------
@@ -264,6 +266,8 @@ def symmetric_values(graph: BlockGraph, values: NDArray[Any], pattern: Any) -> N
     values : ndarray of float or complex, shape (nnz,)
     pattern : scipy.sparse.csr_array, shape (N, N)
         The `offsets` of `graph`.
+    symmetric : bool or str, optional
+        Of the system.
 
     Returns
     -------
@@ -278,6 +282,8 @@ def symmetric_values(graph: BlockGraph, values: NDArray[Any], pattern: Any) -> N
     at, mirrored_at = pattern.data, pattern.T.tocsr().data
     mirrored = np.empty_like(values)
     mirrored[at] = values[mirrored_at]
+    if symmetric == HERMITIAN:
+        np.conjugate(mirrored, out=mirrored)
     gap = np.abs(values - mirrored)
     if not gap.any():
         return values
@@ -291,7 +297,7 @@ def symmetric_values(graph: BlockGraph, values: NDArray[Any], pattern: Any) -> N
     if excess.max() > 0.0:
         worst = np.repeat(np.arange(length.size), length)[excess.argmax()]
         u, v = (graph.labels[node] for node in sorted((i[worst], j[worst])))
-        raise asymmetry(u, v, gap[excess.argmax()])
+        raise asymmetry(u, v, gap[excess.argmax()], symmetric)
     return values / 2 + mirrored / 2
 
 

@@ -11,6 +11,7 @@ from graphsys.analysis.matching import maximum_matching
 from graphsys.errors import SingularPivotError
 from graphsys.kernels.base.layout import NODAL_AT, PANEL_FIELDS, STARTS_AT, SUPERNODES
 from graphsys.kernels.single.ldu import factorize_supernodes
+from graphsys.matrix.block import mirrored
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.matrix.graph import BlockGraph
 from graphsys.symbolic import Symbolic
@@ -65,7 +66,7 @@ def singular_step(
     place = lower + (row - first) * (p + q + 1)
     pivot_block = np.array([arena[place + j * (p + q) :][:w] for j in range(w)]).T
     if symbolic.symmetric:
-        pivot_block = np.tril(pivot_block) + np.tril(pivot_block, -1).T
+        pivot_block = np.tril(pivot_block) + mirrored(np.tril(pivot_block, -1), symbolic.symmetric)
     overflown = ~np.isfinite(pivot_block).all(axis=1)
     if overflown.any():  # by pivots before it that were next to nothing
         return _step_of(symbolic, row + int(np.argmax(overflown))), 0.0

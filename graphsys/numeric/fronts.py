@@ -36,6 +36,7 @@ from graphsys.kernels.frontal.selected_inverse import (
     stack_inverses,
 )
 from graphsys.kernels.frontal.substitution import solve_fronts
+from graphsys.matrix.block import HERMITIAN
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.symbolic import Symbolic
 
@@ -125,7 +126,9 @@ class Fronts:
         program, chosen = self.symbolic.program, None
         row, column = coordinates(self.symbolic.graph) if entries is None else entries
         if entries is None and self.symbolic.symmetric:
-            chosen = np.flatnonzero(row >= column)
+            position = np.empty(int(program[ROWS]), np.int64)
+            position[program[int(program[ORDER_AT]) :][: position.size]] = np.arange(position.size)
+            chosen = np.flatnonzero(position[row] >= position[column])  # as the fronts have them
             row, column = row[chosen], column[chosen]
         start, rows = np.empty(len(self.table) + 1, np.int64), int(program[ROWS])
         source, target = np.empty((2, row.size), np.int64)
@@ -189,7 +192,7 @@ class Fronts:
         rows, columns = np.empty((2, n), np.int64)
         gather_pivots(
             self.table.reshape(-1), self.arrays["names"], self.arrays["factors"],
-            self.symbolic.symmetric, pivots, below, rows, columns,
+            bool(self.symbolic.symmetric), pivots, below, rows, columns,
         )  # fmt: skip
         self._pivots = pivots, below, rows, columns
 
@@ -231,7 +234,8 @@ class Fronts:
         single = np.ones(pivots.size, np.bool_)
         single[first] = single[first + 1] = False
         one, other, between = pivots[first], pivots[first + 1], below[first]
-        return pivots[single], np.stack([one / between * other - between, between])
+        across = between.conj() if self.symbolic.symmetric == HERMITIAN else between
+        return pivots[single], np.stack([one / between * other - across, between])
 
     def slogdet(self) -> tuple[Any, float]:
         """Sign (or phase) and logarithm of the absolute determinant."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.kernels.single.matrix import subtract_outer_products
-from graphsys.matrix.block import as_numbers
+from graphsys.matrix.block import HERMITIAN, as_numbers
 from graphsys.matrix.graph import BlockGraph
 from graphsys.matrix.vectors import check_rows, join
 
@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 def values_gradient(
-    graph: BlockGraph, dtype: np.dtype[Any], symmetric: bool, x: Any, adjoint: Any
+    graph: BlockGraph, dtype: np.dtype[Any], symmetric: bool | str, x: Any, adjoint: Any
 ) -> Array:
     """Blocks ``-adjoint_i conj(x_j)^T`` on the pattern of the graph; many columns are summed.
 
@@ -29,8 +29,9 @@ def values_gradient(
     graph : BlockGraph
     dtype : numpy.dtype
         Of the matrix: where it is real and the vectors are not, the real part.
-    symmetric : bool
-        Whether the matrix stays symmetric: the gradient is then projected onto such matrices.
+    symmetric : bool or str
+        Whether the matrix stays symmetric, or Hermitian: the gradient is then projected onto such
+        matrices.
     x, adjoint : array_like, shape (N,) or (N, k), or {label: vector}
         Solution, and solution with the conjugate transpose.
 
@@ -53,7 +54,8 @@ def values_gradient(
         right, left = (np.hstack((v.real, v.imag)) for v in (right, left))
     if symmetric:
         left = left / 2
-        right, left = np.hstack((right, left)), np.hstack((left, right))
+        across = (right.conj(), left.conj()) if symmetric == HERMITIAN else (right, left)
+        right, left = np.hstack((right, across[1])), np.hstack((left, across[0]))
     gradient = np.zeros(graph.nnz, dtype)
     subtract_outer_products(
         graph.size,

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.kernels.single.substitution import pivot_blocks
-from graphsys.matrix.block import as_numbers, as_plain
+from graphsys.matrix.block import HERMITIAN, as_numbers, as_plain
+from graphsys.matrix.equilibration import scaled
 from graphsys.matrix.vectors import check_rows
 from graphsys.numeric.residuals import Matrix
 
@@ -97,11 +98,13 @@ def slogdet(factorization: Factorization) -> tuple[Any, float]:
             logarithm -= float(logs.sum())
     if factorization.scaling is not None:
         logarithm -= factorization.scaling.logarithm()
+    if factorization.symbolic.symmetric == HERMITIAN:  # the determinant is real
+        sign = np.sign(sign.real).astype(factorization.dtype)
     return sign, logarithm
 
 
 def inertia(factorization: Factorization) -> tuple[int, int]:
-    """Numbers of positive and negative eigenvalues of all symmetric pivot blocks.
+    """Numbers of positive and negative eigenvalues of all symmetric or Hermitian pivot blocks.
 
     An inverse has its errors on one side, X = S^-1 (I + E), and so keeps the signs of all
     eigenvalues; its symmetric part does not where S is ill-conditioned. Blocks are equilibrated
@@ -125,7 +128,7 @@ def _equilibrated(blocks: Array) -> Array:
     for _ in range(EQUILIBRATIONS):
         _, exponent = np.frexp(np.abs(blocks).max(axis=2))
         half = -(exponent // 2)
-        blocks = np.ldexp(blocks, half[:, :, None] + half[:, None, :])
+        blocks = scaled(blocks, half[:, :, None] + half[:, None, :])
     return blocks
 
 

@@ -19,14 +19,17 @@ from graphsys.kernels.single.refinement import (
     residual_error,
 )
 from graphsys.matrix import from_scipy
-from graphsys.matrix.block import SYMMETRY_ULP
+from graphsys.matrix.block import HERMITIAN, SYMMETRY_ULP
 from graphsys.matrix.graph import BlockGraph
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 
-#: Machine epsilon.
-EPS = {np.dtype(t): float(np.finfo(t).eps) for t in (np.float32, np.float64, np.complex128)}
+#: Machine epsilon, of all types of numbers that there are.
+EPS = {
+    np.dtype(t): float(np.finfo(t).eps)
+    for t in (np.float32, np.float64, np.complex64, np.complex128)
+}
 #: Multiples of it modulo 1 repeat nowhere.
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 #: Norms of a matrix that are not yet known.
@@ -169,13 +172,15 @@ def relative_residual(of_r: Array, norm: Any, of_x: Array, of_b: Array) -> Array
     return np.where(of_r == 0.0, 0.0, np.where(finite, quotient, beyond))
 
 
-def check_symmetric(graph: BlockGraph, values: Array) -> None:
-    """Compare A x with A^T x for one x without a pattern, and compare blocks only if they differ.
+def check_symmetric(graph: BlockGraph, values: Array, symmetric: bool | str = True) -> None:
+    """Compare A x with A^T x or A^H x for one x without a pattern, and blocks where they differ.
 
     Parameters
     ----------
     graph : BlockGraph
     values : ndarray, shape (graph.nnz,)
+    symmetric : bool or str, optional
+        Of the system.
 
     Raises
     ------
@@ -187,11 +192,13 @@ def check_symmetric(graph: BlockGraph, values: Array) -> None:
     x[:] = 1.0 + np.arange(graph.rows) * GOLDEN % 1.0
     size = -Matrix(graph, np.abs(values)).residual(zero.real.copy(), x.real.copy(), 1, False)
     with np.errstate(all="ignore"):
-        gap = matrix.residual(zero, x, 1, False) - matrix.residual(zero, x, 1, True)
+        across = matrix.residual(zero, x, 1, True)
+        gap = matrix.residual(zero, x, 1, False)
+        gap -= across.conj() if symmetric == HERMITIAN else across  # x is real
         alike = np.abs(gap) <= SYMMETRY_ULP * EPS[values.dtype] * size
     if not alike.all():
         from_scipy.check_finite(graph, values)
-        from_scipy.symmetric_values(graph, values, from_scipy.offsets(graph))
+        from_scipy.symmetric_values(graph, values, from_scipy.offsets(graph), symmetric)
 
 
 def joined_tables(graph: BlockGraph) -> NDArray[np.int64]:

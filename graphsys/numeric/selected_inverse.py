@@ -17,6 +17,7 @@ from graphsys.kernels.single.selected_inverse import (
     unload,
 )
 from graphsys.matrix import from_scipy
+from graphsys.matrix.block import HERMITIAN
 from graphsys.matrix.equilibration import scaled
 from graphsys.matrix.graph import BlockGraph
 from graphsys.numeric.both_triangles import wide_factors, wide_program
@@ -119,6 +120,7 @@ def _by_supernodes(symbolic: Symbolic, arena: Array) -> Array:
             graph.block_at,
             reverse,
             position,
+            symbolic.symmetric == HERMITIAN,
             values,
         )
     return values

@@ -34,7 +34,10 @@ def sizes_of(symbolic, count):
     "dtype",
     [
         "float64",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("float32", "complex128")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("float32", "complex128", "complex64")
+        ),
     ],
 )
 @pytest.mark.parametrize("size", [1, 3, 12])

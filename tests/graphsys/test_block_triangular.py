@@ -18,6 +18,10 @@ from graphsys.kernels.single.dense_lu import factorize_dense
 from graphsys.numeric import small_matrix
 from graphsys.numeric.sparse_lu import SparseLUFactor
 
+TYPES = [
+    np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
+]  # fmt: skip
+
 
 @pytest.fixture(autouse=True, scope="module")
 def _no_dense_factors():
@@ -155,7 +159,7 @@ def test_pivots_are_no_small_entries():
     assert gs.splu(A)._uses_lu and gs.splu(A).solve(A @ x) == pytest.approx(x, rel=1e-15)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize(
     ("n", "degree", "rest", "long"),
     [
@@ -361,7 +365,7 @@ def test_much_fill_in_is_for_dense_panels():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 9, 30, 41])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("dtype", TYPES)
 def test_dense_factors_are_those_of_partial_pivoting(n, dtype):
     A = np.random.default_rng(n).normal(size=(n, n)).astype(dtype)
     a, name = np.concatenate([np.zeros(3), A.T.ravel()]).astype(dtype), np.zeros(n, np.int64)
@@ -421,7 +425,7 @@ SIZES = [[1] * 40, [1, 5, 2, 16, 1, 1, 3], [30], [1, 30, 1, 20, 17, 2, 1, 40, 1]
 
 
 @pytest.mark.parametrize("sizes", [SIZES[0], SIZES[1], SIZES[3]])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("trans", ["N", "T", "H"])
 def test_solves_are_backward_stable(sizes, dtype, trans):
     eps = np.finfo(dtype).eps

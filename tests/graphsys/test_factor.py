@@ -16,10 +16,15 @@ import graphsys as gs
 from graphsys.families import random_system
 from graphsys.numeric import measures
 
-TYPES = [np.float64, np.float32, np.complex128]
+TYPES = [
+    np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
+]  # fmt: skip
 #: For a path whose kernels take long to compile for one more type: in every run that path is
 #: compiled for float64, and run as plain Python for all types (`test_compiled`).
-SLOW_TYPES = [np.float64, *(pytest.param(t, marks=pytest.mark.slow) for t in TYPES[1:])]
+SLOW_TYPES = [
+    np.float64,
+    *(pytest.param(t, marks=pytest.mark.slow) for t in (np.float32, np.complex128, np.complex64)),
+]
 
 
 def backward_error(matrix, x, b):

@@ -26,7 +26,9 @@ from graphsys.kernels.frontal.pivots import count_signs
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.fronts import THRESHOLD, Fronts
 
-TYPES = [np.float64, np.float32, np.complex128]
+TYPES = [
+    np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
+]  # fmt: skip
 
 
 def weak_system(seed, symmetric=False, dtype=np.float64):
@@ -154,7 +156,7 @@ def test_the_growth_of_a_pair_is_that_of_its_products():
 
 @njit
 def compiled_pivots(a, ld, m, f, first, last, threshold, info):
-    return blocks.leading_pivots(a, 3, ld, m, f, first, last, threshold, info)
+    return blocks.leading_pivots(a, 3, ld, m, f, first, last, threshold, info, False)
 
 
 def signs_of(m, lower, d):
@@ -206,7 +208,7 @@ def test_pivots_in_registers_are_those_of_plain_loops(m, dtype):
         twin, twins = a.copy(), info.copy()
         found = compiled_pivots(a, ld, m, f, first, f, 0.01, info)
 
-        assert found == blocks._pivots_loop(twin, 3, ld, m, f, first, f, 0.01, twins)
+        assert found == blocks._pivots_loop(twin, 3, ld, m, f, first, f, 0.01, twins, False)
         assert found == min(f, weak) - first
         eps = m * np.finfo(dtype).eps
         np.testing.assert_allclose(info, twins, rtol=16 * eps)

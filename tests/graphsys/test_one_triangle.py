@@ -31,7 +31,9 @@ from graphsys.numeric.both_triangles import wide_factors, wide_program
 from graphsys.symbolic import analyze
 from tests.graphsys.test_weak_pivots import EPS, WEAK, stiff, system_of
 
-TYPES = [np.float64, np.float32, np.complex128]
+TYPES = [
+    np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
+]  # fmt: skip
 
 
 def panels(program):

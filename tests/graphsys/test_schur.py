@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 import graphsys as gs
 from graphsys.families import body_joint_chain, random_saddle_system, random_system
 
-TYPES = [np.float64, np.float32, np.complex128]
+TYPES = [
+    np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
+]  # fmt: skip
 
 
 def dominant(graph, dims, **options):

@@ -12,6 +12,9 @@ from graphsys.families import body_joint_tree, random_saddle_system, random_syst
 from graphsys.kernels.single import selected_inverse as kernels
 from tests.graphsys.work import block_operations
 
+TYPES = [
+    np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
+]  # fmt: skip
 GRAPHS = (
     gs.chain(7),
     gs.random_tree(12),
@@ -78,7 +81,7 @@ def test_the_ends_of_a_chain_know_the_whole_chain_but_not_each_other():
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("dims", [1, 2, 3, 6, 8, 9, 20])
 def test_families_equal_dense(dims, dtype, symmetric):
     for graph in GRAPHS:

@@ -115,7 +115,7 @@ def test_csc_matrices_of_the_same_pattern_are_taken_as_they_are(rows_too, monkey
 def test_matrices_of_logical_and_single_complex_numbers():
     A = csc_array(np.eye(3)) * (2.0 + 1.0j)
     x = gs.splu(A.astype(np.complex64)).solve(np.ones(3))
-    assert x.dtype == np.complex128 and np.allclose(x, 0.4 - 0.2j)
+    assert x.dtype == np.complex64 and np.allclose(x, 0.4 - 0.2j)
     for kind in (np.float32, np.complex64):
         x = gs.spsolve(A.astype(np.complex64), np.ones(3, kind))
         assert x.dtype == sla.spsolve(A.astype(np.complex64), np.ones(3, kind)).dtype
@@ -220,7 +220,7 @@ def test_matrices_that_follow_on_the_pattern_of_a_mesh(form):
 
 def test_a_solution_beyond_complex64_is_refused():
     A = csr_array(np.array([[1e-30, 0.0], [0.0, 1.0]], np.complex64))
-    with pytest.raises(OverflowError, match="complex64"):
+    with pytest.raises(OverflowError, match="overflows"):
         gs.spsolve(A, np.array([1e20, 1.0], np.complex64))
     x = gs.spsolve(A, np.array([1.0, 1.0], np.complex64))
     assert x.dtype == np.complex64 and np.abs(x / [1e30, 1.0] - 1.0).max() <= 1e-6

@@ -43,7 +43,15 @@ def test_nets_and_crystals_get_the_same_factors(size):
         check_same(families.random_system(graph, size))
 
 
-@pytest.mark.parametrize("options", [{"dtype": complex}, {"symmetric": True}, {"dtype": "f4"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dtype": complex},
+        {"symmetric": True},
+        {"dtype": "f4"},
+        {"dtype": complex, "symmetric": "hermitian"},
+    ],
+)
 def test_complex_symmetric_and_single_precision(options):
     check_same(families.random_system(nx.grid_graph((8, 8)), 4, **options))
 

@@ -10,7 +10,9 @@ import graphsys as gs
 from graphsys.families import random_system
 from graphsys.kernels.base.layout import STARTS_AT, SUPERNODES
 
-TYPES = [np.float64, np.float32, np.complex128]
+TYPES = [
+    np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
+]  # fmt: skip
 
 
 def stencil(n):

@@ -26,10 +26,10 @@ block on top, ``upper`` is p x q. All lower ones come first, since a substitutio
 only, and memory is fastest where it is read without gaps. After the factorization the pivot blocks
 hold their inverses D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U.
 
-Of a symmetric matrix, U = L^T. A supernode with many rows below stores no ``upper`` panel: kernels
-compute the columns of W that they need from D^-1 and L. In its place are copies of the pivot
-blocks D of at most `SMALL` rows that are weak; others begin with infinity (`blocks.weak`).
-``one_triangle`` counts these supernodes; the nodal part has none.
+Of a symmetric matrix, U = L^T, of a Hermitian one L^H. A supernode with many rows below stores no
+``upper`` panel: kernels compute the columns of W that they need from D^-1 and L. In its place are
+copies of the pivot blocks D of at most `SMALL` rows that are weak; others begin with infinity
+(`blocks.weak`). ``one_triangle`` counts these supernodes; the nodal part has none.
 
 After the panels comes ``work``, room for 8 columns of the ``widest`` pivot block, for `WEAK_WORK`
 numbers at least and for 256 where that has more than 8 rows, and from its place ``scaled`` on for
@@ -40,7 +40,7 @@ There are three magnitudes for each row, see `growth`. Where nodes are ``short``
 
 from graphsys.kernels.base.jit import interpreted, kernel
 
-VERSION = 10
+VERSION = 11
 
 #: Status of kernels that were compiled with another layout, as those in code that a user's numba
 #: has cached before an update: nothing was read or written.
@@ -67,6 +67,9 @@ STALE = -2
     SCALED,
     HEADER,
 ) = range(19)
+
+#: Values of ``program[SYMMETRIC]``, which is 0 where A has no symmetry: A = A^T and A = A^H.
+TRANSPOSE, HERMITIAN = 1, 2
 
 PANEL_FIELDS = 9
 # Places in a panel.

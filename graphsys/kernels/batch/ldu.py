@@ -266,7 +266,7 @@ def _invert(arena, d, m, magnitude, row, w, context):
 
 
 @inlined
-def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work_at):
+def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, hermitian, work_at):
     """B <- D^-1 U for the w rows of a pivot block."""
     if columns > 0:
         assign_lanes(arena, to, ld, arena, d, m, arena, u, row_step, column_step, w, columns, w)

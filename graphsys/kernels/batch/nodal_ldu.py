@@ -104,7 +104,7 @@ def solve_nodes(
             if source >= 0:
                 load_lanes(arena, d, m, values, values_at + source, nnz, w, w)
             if symmetric:
-                mirror(arena, d, m, w, LANES)
+                mirror(arena, d, m, w, LANES, False)
             # L of the first neighbour is loaded while pivots are waited for.
             ahead = neighbours > 0 and w > 1 and program[at] == w and program[at + 3] >= 0
             ahead_at = values_at + program[at + 3] if ahead else values_at

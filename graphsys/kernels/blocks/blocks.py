@@ -1,10 +1,12 @@
 """The block kernels: numba intrinsics over the LLVM functions of `vector`.
 
 Arguments come in the order out, in, sizes; a matrix is ``(array, offset, leading dimension)`` in a
-flat array, column-major. Arrays are float64, float32 or complex128; `s` is real. Under
+flat array, column-major. Arrays are of float64, float32 or their complex
+numbers; `s` is real. Under
 ``NUMBA_DISABLE_JIT=1`` the NumPy twins of `reference` stand in.
 """
 
+from graphsys.kernels.base.complex_numbers import conjugate, drop_imaginary, magnitude
 from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, intrinsic, ir, types
 from graphsys.kernels.base.widths import KEPT, LANES
 from graphsys.kernels.blocks import reference
@@ -18,7 +20,7 @@ vector = LazyModule("graphsys.kernels.llvm.vector")
 
 def real_name(dtype):
     """LLVM's name of the real numbers of one of numba's types."""
-    return {"float64": "f64", "float32": "f32", "complex128": "f64"}[dtype.name]
+    return {"float64": "f64", "float32": "f32", "complex128": "f64", "complex64": "f32"}[dtype.name]
 
 
 def _is_complex(array):
@@ -70,30 +72,34 @@ class _Lower:
         return self.context.get_dummy_value()
 
 
+def _call_product(low, kind, mode):
+    """Call the product of a mode with the first 13 arguments of an intrinsic, C of numba's type."""
+    double = _is_complex(kind)
+    function = vector.product_function(low.builder.module, real_name(kind.dtype), double, mode)
+    low.builder.call(
+        function,
+        [
+            low.pointer(0, 1),
+            low.integer(2, double),
+            low.pointer(3, 4),
+            low.integer(5, double),
+            low.pointer(6, 7),
+            low.integer(8, double),
+            low.integer(9, double),
+            low.integer(10, double),
+            low.integer(11),
+            low.integer(12),
+        ],
+    )
+
+
 def _product(mode, text):
     def typed(typing, c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
         signature = types.none(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k)
-        double = _is_complex(c)
-        real = real_name(c.dtype)
 
         def generate(context, builder, signature, arguments):
             low = _Lower(context, builder, signature, arguments)
-            function = vector.product_function(builder.module, real, double, mode)
-            builder.call(
-                function,
-                [
-                    low.pointer(0, 1),
-                    low.integer(2, double),
-                    low.pointer(3, 4),
-                    low.integer(5, double),
-                    low.pointer(6, 7),
-                    low.integer(8, double),
-                    low.integer(9, double),
-                    low.integer(10, double),
-                    low.integer(11),
-                    low.integer(12),
-                ],
-            )
+            _call_product(low, signature.args[0], mode)
             return low.none()
 
         return signature, generate
@@ -103,19 +109,54 @@ def _product(mode, text):
     return intrinsic(typed)
 
 
+@intrinsic
+def _assign_product_of(
+    typing, c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, conjugated
+):  # fmt: skip
+    """C <- A B, or A conj(B) if ``conjugated``: as `assign_product`."""
+    signature = types.none(
+        c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, types.boolean
+    )
+
+    def generate(context, builder, signature, arguments):
+        low, kind = _Lower(context, builder, signature, arguments), signature.args[0]
+        if not _is_complex(kind):
+            _call_product(low, kind, "assign")
+            return low.none()
+        with builder.if_else(arguments[13]) as (then, otherwise):
+            with then:
+                _call_product(low, kind, "conjugate")
+            with otherwise:
+                _call_product(low, kind, "assign")
+        return low.none()
+
+    return signature, generate
+
+
 def _transposed_loop(c, c_at, ldc, a, a_at, lda, b, b_at, ldb, m, n, k):
     for j in range(n):
-        for i in range(m):
-            total = c[c_at + j * ldc + i]
+        right, out = b_at + j * ldb, c_at + j * ldc
+        for i in range(0, m - 3, 4):  # four sums: one waits for its own additions, +13 % a solve
+            left = a_at + i * lda
+            w, x, y, z = c[out + i], c[out + i + 1], c[out + i + 2], c[out + i + 3]
             for q in range(k):
-                total -= a[a_at + i * lda + q] * b[b_at + j * ldb + q]
-            c[c_at + j * ldc + i] = total
+                factor = b[right + q]
+                w -= a[left + q] * factor
+                x -= a[left + lda + q] * factor
+                y -= a[left + 2 * lda + q] * factor
+                z -= a[left + 3 * lda + q] * factor
+            c[out + i], c[out + i + 1], c[out + i + 2], c[out + i + 3] = w, x, y, z
+        for i in range(m & -4, m):
+            total = c[out + i]
+            for q in range(k):
+                total -= a[a_at + i * lda + q] * b[right + q]
+            c[out + i] = total
 
 
 def _raise_loop(s, s_at, a, a_at, lda, m, n):
     for j in range(n):
         for i in range(m):
-            size = abs(a[a_at + j * lda + i])
+            size = magnitude(a[a_at + j * lda + i])
             if size > s[s_at + i]:
                 s[s_at + i] = size
 
@@ -188,7 +229,7 @@ def _largest_loop(a, a_at, lda, m, n):
     largest = 0.0
     for j in range(n):
         for i in range(m):
-            size = abs(a[a_at + j * lda + i])
+            size = magnitude(a[a_at + j * lda + i])
             if largest == largest and not (size <= largest):  # a NaN is taken, and stays
                 largest = size
     return largest
@@ -196,7 +237,7 @@ def _largest_loop(a, a_at, lda, m, n):
 
 @intrinsic
 def _largest_of(typing, a, a_at, lda, m, n):
-    """Largest |A_ij|, NaN where there is one, 0 for none."""
+    """Largest `magnitude` of A_ij, NaN where there is one, 0 for none."""
     real = real_name(a.dtype)
     if _is_complex(a):
         return types.float64(a, a_at, lda, m, n), _compiled_loop(_largest_loop, types.float64)
@@ -253,22 +294,26 @@ def _copy_block(typing, b, b_at, ldb, a, a_at, lda, m, n):
     return signature, generate
 
 
-def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info):
+def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info, hermitian):
     end, wide = m if ld <= KEPT * LANES else f, a_at + m * ld
     for k in range(first, last):
         at = a_at + k * ld
+        if hermitian:
+            drop_imaginary(a, at + k, 1, 1)
         pivot, largest = a[at + k], 0.0
         for i in range(k + 1, m):
-            size = abs(a[at + i])
+            size = abs(a[at + i].real) + abs(a[at + i].imag)
             if largest == largest and not (size <= largest):
                 largest = size
-        size = abs(pivot)
+        size = abs(pivot.real) + abs(pivot.imag)
         if not (size > 0.0 and size >= threshold * largest):
             return k - first
         info[0] = min(info[0], size / max(size, largest))
         info[1] = max(info[1], largest / size * largest)
         for i in range(k, m):
             a[wide + k * ld + i] = a[at + i]
+        if hermitian:
+            conjugate(a, wide + k * ld + k, m - k)
         for i in range(k + 1, m):
             a[at + i] /= pivot
         for c in range(k + 1, end):
@@ -279,9 +324,9 @@ def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info):
 
 
 @intrinsic
-def _leading_pivots(typing, a, a_at, ld, m, f, first, last, threshold, info):
+def _leading_pivots(typing, a, a_at, ld, m, f, first, last, threshold, info, hermitian):
     """Pivots of columns of a symmetric front while each is large enough: see `front_pivots`."""
-    signature = types.int64(a, a_at, ld, m, f, first, last, types.float64, info)
+    signature = types.int64(a, a_at, ld, m, f, first, last, types.float64, info, hermitian)
     if _is_complex(a):
         return signature, _compiled_loop(_pivots_loop, types.int64)
     real = real_name(a.dtype)
@@ -333,6 +378,7 @@ if DISABLE_JIT:
     subtract_product = reference.subtract_product
     add_product = reference.add_product
     assign_product = reference.assign_product
+    assign_product_of = reference.assign_product_of
     subtract_transposed = reference.subtract_transposed
     raise_magnitude = reference.raise_magnitude
     add_magnitude = reference.add_magnitude
@@ -345,8 +391,11 @@ else:
     subtract_product = _product("subtract", "C <- C - A B; B is strided.")
     add_product = _product("add", "C <- C + A B; B is strided.")
     assign_product = _product("assign", "C <- A B; C may be B when m <= 8.")
+    assign_product_of = _assign_product_of
     subtract_transposed = _subtract_transposed
-    raise_magnitude = _magnitude("raise", _raise_loop, "s_i <- max(s_i, max_j |A_ij|).")
+    raise_magnitude = _magnitude(
+        "raise", _raise_loop, "s_i <- max(s_i, max_j |A_ij|), by `magnitude`."
+    )
     add_magnitude = _magnitude("add", _add_loop, "s_i <- s_i + sum_j |A_ij|.")
     largest_of = _largest_of
     any_beyond = _any_beyond

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from graphsys.kernels.base.complex_numbers import magnitude
 from graphsys.kernels.base.jit import kernel
 
 
@@ -9,23 +10,24 @@ from graphsys.kernels.base.jit import kernel
 def invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n):
     """D <- A^-1 = U^-1 L^-1 P, partial pivoting; returns the smallest |pivot| / s, <= 1.
 
-    ``s[s_at:]`` are the magnitudes that each row had before, raised to what it has now; the rows
-    that pivots came from replace them. Gauss-Jordan elimination would take as long and leave
-    residuals larger by the condition number of U (N. J. Higham, Accuracy and Stability of Numerical
-    Algorithms, SIAM, 2002, sec. 14.3 and 14.4).
+    Entries are compared by `magnitude`. ``s[s_at:]`` are the magnitudes that each row had before,
+    raised to what it has now; the rows that pivots came from replace them. Gauss-Jordan elimination
+    would take as long and leave residuals larger by the condition number of U (N. J. Higham,
+    Accuracy and Stability of Numerical Algorithms, SIAM, 2002, sec. 14.3 and 14.4).
     """
     for j in range(n):
         for i in range(n):
             entry = a[a_at + j * lda + i]
             d[d_at + j * ldd + i] = entry
-            if abs(entry) > s[s_at + i]:
-                s[s_at + i] = abs(entry)
+            size = magnitude(entry)
+            if size > s[s_at + i]:
+                s[s_at + i] = size
     ratio = 1.0
     for j in range(n):  # P A = L U
         column = d[d_at + j * ldd : d_at + j * ldd + n]
         row, largest = j, -1.0
         for i in range(j, n):
-            size = abs(column[i])
+            size = magnitude(column[i])
             if not (size <= largest):  # a NaN is taken, and stays
                 row, largest = i, size
         local = largest / s[s_at + row] if s[s_at + row] > 0.0 else np.nan

@@ -107,7 +107,7 @@ def _small_residual(
         builder.call(function, [*pointers, low.length(9), *more])
         return low.none()
 
-    kind = types.float32 if r.dtype == types.float32 else types.float64
+    kind = types.float32 if real_name(r.dtype) == "f32" else types.float64
     return types.none(r, worst, sizes, b, values, x, kind, kind, kind, *tables), generate
 
 

@@ -50,16 +50,29 @@ def assign_product(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m
     _matrix(c, c_at, ldc, m, n)[...] = left @ right
 
 
+def assign_product_of(
+    c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, conjugated
+):  # fmt: skip
+    """C <- A B, or A conj(B)."""
+    left, right = _matrix(a, a_at, lda, m, k), _strided(b, b_at, row_step, column_step, k, n)
+    _matrix(c, c_at, ldc, m, n)[...] = left @ (right.conj() if conjugated else right)
+
+
 def subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, ldb, m, n, k):
     """C <- C - A^T B for a k x m matrix A and n columns."""
     product = _matrix(a, a_at, lda, k, m).T @ _matrix(b, b_at, ldb, k, n)
     _matrix(c, c_at, ldc, m, n)[...] -= product
 
 
+def magnitude(x):
+    """|Re x| + |Im x|."""
+    return np.abs(x.real) + np.abs(x.imag)
+
+
 def raise_magnitude(s, s_at, a, a_at, lda, m, n):
-    """s_i <- max(s_i, max_j |A_ij|)."""
+    """s_i <- max(s_i, max_j |A_ij|), by `magnitude`."""
     if n:
-        rows = np.fmax.reduce(np.abs(_matrix(a, a_at, lda, m, n)), axis=1)
+        rows = np.fmax.reduce(magnitude(_matrix(a, a_at, lda, m, n)), axis=1)
         s[s_at : s_at + m] = np.fmax(s[s_at : s_at + m], rows)
 
 
@@ -69,8 +82,8 @@ def add_magnitude(s, s_at, a, a_at, lda, m, n):
 
 
 def largest_of(a, a_at, lda, m, n):
-    """Largest |A_ij|, 0 where there is none."""
-    return np.abs(_matrix(a, a_at, lda, m, n)).max(initial=0.0)
+    """Largest `magnitude` of A_ij, 0 where there is none."""
+    return magnitude(_matrix(a, a_at, lda, m, n)).max(initial=0.0)
 
 
 def any_beyond(s, s_at, t, t_at, limit, n):

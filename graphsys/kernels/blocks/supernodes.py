@@ -10,8 +10,8 @@ primitives:
 ``raise_magnitude(s, s_at, a, a_at, lda, m, n)``: s_i <- max(s_i, max_j |A_ij|)
 ``invert(arena, d, m, magnitude, row, w, context)``: D <- D^-1 of w rows; `FAILED`, `FINE` or
 `IS_WEAK`
-``scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work_at)``: B <- D^-1 U,
-U being B or apart from it
+``scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, hermitian, work_at)``:
+B <- D^-1 U, U being B or apart from it; its conjugate takes the place of U if ``hermitian``
 ``keep(arena, to, w, weak, work_at)``: a copy of a block D of at most `SMALL` rows where it is weak
 ``recall(arena, copy, w, work_at)``: True if D was weak, which is then in the workspace
 ``write_columns(program, panel, arena, base, to, first, columns, work_at)``: `scale_columns`
@@ -23,8 +23,16 @@ Offsets count numbers, leading dimensions and steps count entries. ``base`` is t
 system in the arena, ``at`` that of the supernode's panel in the program.
 """
 
+from graphsys.kernels.base.complex_numbers import conjugate, drop_imaginary
 from graphsys.kernels.base.jit import inlined
-from graphsys.kernels.base.layout import AT_ONCE, PANEL_FIELDS, SCALED, SYMMETRIC, TARGET_FIELDS
+from graphsys.kernels.base.layout import (
+    AT_ONCE,
+    HERMITIAN,
+    PANEL_FIELDS,
+    SCALED,
+    SYMMETRIC,
+    TARGET_FIELDS,
+)
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import SMALL
 
@@ -88,7 +96,7 @@ def backward_one_triangle(
     program, at, arena, base, x, rows, count, work, wide, wide_x,
     copy, subtract, subtract_transposed, add_inverse,
 ):  # fmt: skip
-    """`backward_supernode` where it stores one triangle: x_k = z_k - D^-1 L^T x_j.
+    """`backward_supernode` where it stores one triangle: x_k = z_k - D^-1 L^T x_j, or L^H.
 
     ``work`` has room for the p + q rows of the panel in each column.
     """
@@ -104,7 +112,12 @@ def backward_one_triangle(
         )  # fmt: skip
     for i in range(s, s + wide_x * p * count):
         work[i] = 0.0
+    hermitian = program[SYMMETRIC] == HERMITIAN
+    if hermitian:  # L^H x is the conjugate of L^T times that of x
+        conjugate(work, 0, s)
     subtract_transposed(work, s, p, arena, lower + wide * p, m, work, 0, 1, q, p, count, q)
+    if hermitian:
+        conjugate(work, s, wide_x * p * count)
     for b in range(PANEL_FIELDS, first):
         if table[b] <= SMALL:
             kept += wide * table[b] * table[b]
@@ -190,6 +203,7 @@ def eliminate_supernode(
     p, q, first = table[0], table[1], table[2]
     lower, upper, pivots = base + wide * table[3], base + wide * table[4], table[5]
     m, i, symmetric = p + q, 0, program[SYMMETRIC] != 0
+    hermitian = program[SYMMETRIC] == HERMITIAN
     one_triangle, copy = table[4] < 0, base + wide * (-1 - table[4])
     for b in range(PANEL_FIELDS, PANEL_FIELDS + pivots):
         w = table[b]
@@ -203,23 +217,23 @@ def eliminate_supernode(
             if not symmetric:
                 subtract(arena, above, p, arena, lower + wide * i, m, arena, upper, 1, p, w, q, i)
         if symmetric:
-            mirror(arena, d, m, w, wide)
+            mirror(arena, d, m, w, wide, hermitian)
         state = invert(arena, d, m, magnitude, first + i, w, context)
         if state == FAILED:
             return first + i + 1
         weak = state == IS_WEAK
         beside = d + wide * w * m
         if symmetric:
-            # W = D^-1 L^T: the rows to the right are never stored before
-            scale(arena, beside, m, d, m, w, d + wide * w, m, 1, right, weak, work_at)
+            # W = D^-1 L^T or D^-1 L^H: the rows to the right are never stored before
+            scale(arena, beside, m, d, m, w, d + wide * w, m, 1, right, weak, hermitian, work_at)
             if not one_triangle:
-                scale(arena, above, p, d, m, w, below, m, 1, q, weak, work_at)
+                scale(arena, above, p, d, m, w, below, m, 1, q, weak, hermitian, work_at)
             elif w <= SMALL:
                 keep(arena, copy, w, weak, work_at)
                 copy += wide * w * w
         else:
-            scale(arena, beside, m, d, m, w, beside, 1, m, right, weak, work_at)
-            scale(arena, above, p, d, m, w, above, 1, p, q, weak, work_at)
+            scale(arena, beside, m, d, m, w, beside, 1, m, right, weak, False, work_at)
+            scale(arena, above, p, d, m, w, above, 1, p, q, weak, False, work_at)
         i += w
         if right > 0:
             j = i
@@ -235,18 +249,22 @@ def eliminate_supernode(
 
 
 @inlined
-def mirror(arena, d, m, w, wide):
-    """Upper triangle of a pivot block <- its lower triangle."""
+def mirror(arena, d, m, w, wide, hermitian):
+    """Upper triangle of a pivot block <- its lower triangle, or the conjugate of that."""
     for j in range(1, w):
         for i in range(j):
             for lane in range(wide):
                 arena[d + wide * (j * m + i) + lane] = arena[d + wide * (i * m + j) + lane]
+        if hermitian:
+            conjugate(arena, d + wide * j * m, wide * j)
+    if hermitian:  # rounding errors of the diagonal
+        drop_imaginary(arena, d, m + 1, w)
 
 
 @inlined
 def scale_columns(program, panel, arena, base, to, first, columns, wide, work_at, scale, recall):
-    """W <- D^-1 L^T for some rows below as columns, p x ``columns``."""
-    table = pointer(program, panel)
+    """W <- D^-1 L^T, or D^-1 L^H, for some rows below as columns, p x ``columns``."""
+    table, hermitian = pointer(program, panel), program[SYMMETRIC] == HERMITIAN
     p, m, lower = table[0], table[0] + table[1], base + wide * table[3]
     copy, i = base + wide * (-1 - table[4]), 0
     for b in range(PANEL_FIELDS, PANEL_FIELDS + table[5]):
@@ -255,7 +273,7 @@ def scale_columns(program, panel, arena, base, to, first, columns, wide, work_at
             weak = recall(arena, copy, w, work_at)
             copy += wide * w * w
         below = lower + wide * (i * m + p + first)
-        scale(arena, to + wide * i, p, d, m, w, below, m, 1, columns, weak, work_at)
+        scale(arena, to + wide * i, p, d, m, w, below, m, 1, columns, weak, hermitian, work_at)
         i += w
 
 

@@ -2,12 +2,15 @@
 
 A front is a dense m x m matrix, column-major in ``a[0:m * m]``. Its first f rows and columns are
 *fully summed*: they may give pivots. ``ids`` holds the names of its rows, then of its columns, and
-moves with every exchange. A symmetric front is its lower triangle.
+moves with every exchange. A symmetric front is its lower triangle; with ``hermitian`` its transpose
+is its conjugate, and L^T stands for L^H.
 """
 
 import numpy as np
 
+from graphsys.kernels.base.complex_numbers import conjugate, drop_imaginary, magnitude
 from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.layout import HERMITIAN
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import KEPT, LANES
 from graphsys.kernels.blocks.blocks import largest_of, leading_pivots, subtract_product
@@ -40,13 +43,16 @@ def room(m):
 def factorize_front(a, m, ld, f, threshold, weak, symmetric, ids, double, info):
     """L and U (or L and D L^T) of as many fully summed columns as have a good pivot; how many.
 
+    ``symmetric`` is that of a program.
+
     They end up in front, the others after them, up to date. The columns of a symmetric front are
     ``ld`` apart, with zeros after row m. Pivots of a symmetric front that are
     below ``threshold`` of their column, but not below ``weak``, are taken after all others.
     ``double[k]`` is 1 where pivots k and k + 1 are a block of 2 x 2. ``a`` has `room` for m rows.
     """
-    if symmetric:
-        return _factorize_symmetric(a, m, ld, f, threshold, weak, ids, double, info)
+    if symmetric != 0:
+        hermitian = symmetric == HERMITIAN
+        return _factorize_symmetric(a, m, ld, f, threshold, weak, hermitian, ids, double, info)
     done = passed = 0
     fresh, widest = f, NARROW_PANEL if m <= FEW_ROWS else PANEL
     while done < f:
@@ -92,13 +98,13 @@ def _panel(a, m, f, start, end, threshold, ids, info):
     k, last = start, end  # columns before ``last`` are still to be tried
     while k < last:
         column = a[k * m : k * m + m]
-        row, largest, beyond = k, abs(column[k]), 0.0
+        row, largest, beyond = k, magnitude(column[k]), 0.0
         for i in range(k + 1, f):
-            size = abs(column[i])
+            size = magnitude(column[i])
             if size > largest:
                 row, largest = i, size
         for i in range(f, m):
-            size = abs(column[i])
+            size = magnitude(column[i])
             if size > beyond:
                 beyond = size
         if not (largest > 0.0 and largest >= threshold * beyond):
@@ -126,14 +132,14 @@ def _panel(a, m, f, start, end, threshold, ids, info):
 
 
 @inlined
-def _factorize_symmetric(a, m, ld, f, threshold, weak, ids, double, info):
+def _factorize_symmetric(a, m, ld, f, threshold, weak, hermitian, ids, double, info):
     """L and D of a symmetric front by pivots of 1 x 1 and 2 x 2 (Duff and Reid 1983).
 
     The columns of a panel of a wide front are left-looking: each is updated when it is tried, in
     ``wide``, which keeps (L D)^T of the panel's pivots.
     """
     if f <= PANEL:
-        return _factorize_narrow(a, m, ld, f, threshold, weak, ids, double, info)
+        return _factorize_narrow(a, m, ld, f, threshold, weak, hermitian, ids, double, info)
     start = done = passed = 0
     fresh, least = f, threshold
     while done < f:
@@ -146,10 +152,12 @@ def _factorize_symmetric(a, m, ld, f, threshold, weak, ids, double, info):
         if done - start >= PANEL:
             _subtract(a, m, ld, start, start, done, done, m)
             start = done
-        found = _try_column(a, m, ld, start, start, done, fresh, least, ids, double, info)
+        found = _try_column(
+            a, m, ld, start, start, done, fresh, least, hermitian, ids, double, info
+        )  # fmt: skip
         if found == 0:
             fresh -= 1
-            _exchange(a, m, ld, start, done, done + fresh, ids)
+            _exchange(a, m, ld, start, done, done + fresh, hermitian, ids)
         done += found
         passed += found
         fresh -= found
@@ -158,7 +166,7 @@ def _factorize_symmetric(a, m, ld, f, threshold, weak, ids, double, info):
 
 
 @inlined
-def _factorize_narrow(a, m, ld, f, threshold, weak, ids, double, info):
+def _factorize_narrow(a, m, ld, f, threshold, weak, hermitian, ids, double, info):
     """L and D of a symmetric front of few columns: each pivot updates those still to be tried.
 
     It updates all columns of a small front. Pivots of 1 x 1 come first, since a diagonal of zero
@@ -177,7 +185,7 @@ def _factorize_narrow(a, m, ld, f, threshold, weak, ids, double, info):
                 else:
                     break
             fresh, passed = f - done, 0
-        found = leading_pivots(a, 0, ld, m, f, done, done + fresh, least, info)
+        found = leading_pivots(a, 0, ld, m, f, done, done + fresh, least, info, hermitian)
         for k in range(done, done + found):
             double[k] = 0
         done += found
@@ -187,10 +195,12 @@ def _factorize_narrow(a, m, ld, f, threshold, weak, ids, double, info):
             continue
         found = 0
         if in_pairs and fresh > 1:
-            found = _try_column(a, m, ld, 0, done, done, fresh, least, ids, double, info)
+            found = _try_column(
+                a, m, ld, 0, done, done, fresh, least, hermitian, ids, double, info
+            )  # fmt: skip
         if found == 0:
             fresh -= 1
-            _exchange(a, m, ld, 0, done, done + fresh, ids)
+            _exchange(a, m, ld, 0, done, done + fresh, hermitian, ids)
         else:
             _subtract(a, m, ld, 0, done, done + found, done + found, last)
             done += found
@@ -202,7 +212,7 @@ def _factorize_narrow(a, m, ld, f, threshold, weak, ids, double, info):
 
 
 @inlined
-def _try_column(a, m, ld, start, late, k, fresh, threshold, ids, double, info):
+def _try_column(a, m, ld, start, late, k, fresh, threshold, hermitian, ids, double, info):
     """A pivot with column k, alone or with another of the ``fresh`` ones: 0, 1 or 2 columns.
 
     The pivots from ``late`` on are still to be subtracted.
@@ -214,40 +224,46 @@ def _try_column(a, m, ld, start, late, k, fresh, threshold, ids, double, info):
     for i in range(k, m):
         column[i] = given[i]
     _up_to_date(a, m, ld, start, late, k, k, one)
-    diagonal, largest = abs(column[k]), largest_of(a, one + k + 1, ld, m - k - 1, 1)
+    if hermitian:  # rounding errors of the diagonal
+        drop_imaginary(a, one + k, 1, 1)
+    diagonal, largest = magnitude(column[k]), largest_of(a, one + k + 1, ld, m - k - 1, 1)
     if diagonal > 0.0 and diagonal >= threshold * largest:
-        _keep_pivot(a, m, ld, k, one, largest, double, info)
+        _keep_pivot(a, m, ld, k, one, largest, hermitian, double, info)
         return 1
     partner, inside = k, 0.0
     for i in range(k + 1, k + fresh):
-        size = abs(column[i])
+        size = magnitude(column[i])
         if size > inside:
             partner, inside = i, size
     if not inside > 0.0:
         return 0
     for i in range(k, partner):
         pair[i] = a[i * ld + partner]
+    if hermitian:
+        conjugate(a, other + k, partner - k)
     given = pointer(a, partner * ld)
     for i in range(partner, m):
         pair[i] = given[i]
     _up_to_date(a, m, ld, start, late, k, partner, other)
+    if hermitian:
+        drop_imaginary(a, other + partner, 1, 1)
     # The largest entry of the second column, but for the rows of both.
     last, pair[partner] = pair[partner], 0.0
-    second, beyond = abs(last), largest_of(a, other + k + 1, ld, m - k - 1, 1)
+    second, beyond = magnitude(last), largest_of(a, other + k + 1, ld, m - k - 1, 1)
     pair[partner] = last
     if second > 0.0 and second >= threshold * max(beyond, inside):
-        _exchange(a, m, ld, start, k, partner, ids)
+        _exchange(a, m, ld, start, k, partner, hermitian, ids)
         for i in range(k, m):
             column[i] = pair[i]
         column[k], column[partner] = column[partner], column[k]
-        _keep_pivot(a, m, ld, k, one, max(beyond, inside), double, info)
+        _keep_pivot(a, m, ld, k, one, max(beyond, inside), hermitian, double, info)
         return 1
     between, column[partner] = column[partner], 0.0
     rest = largest_of(a, one + k + 1, ld, m - k - 1, 1)
     column[partner] = between
     # Scaled by the entry between them, so that products stay in range.
-    ratio = column[k] / between * (last / between)
-    size = abs(1.0 - ratio) * inside
+    ratio = column[k] / between * (last / (between.conjugate() if hermitian else between))
+    size = magnitude(1.0 - ratio) * inside
     if not (
         threshold * (second / inside * rest + beyond) <= size
         and threshold * (diagonal / inside * beyond + rest) <= size
@@ -255,9 +271,9 @@ def _try_column(a, m, ld, start, late, k, fresh, threshold, ids, double, info):
     ):
         return 0
     info[LEAST] = min(info[LEAST], size / max(size, rest, beyond))
-    _exchange(a, m, ld, start, k + 1, partner, ids)
+    _exchange(a, m, ld, start, k + 1, partner, hermitian, ids)
     pair[k + 1], pair[partner] = pair[partner], pair[k + 1]
-    _keep_pair(a, m, ld, k, one, other, info)
+    _keep_pair(a, m, ld, k, one, other, hermitian, info)
     double[k], double[k + 1] = 1, 0
     return 2
 
@@ -273,9 +289,9 @@ def _up_to_date(a, m, ld, start, late, k, c, to):
 
 
 @inlined
-def _keep_pivot(a, m, ld, k, one, largest, double, info):
+def _keep_pivot(a, m, ld, k, one, largest, hermitian, double, info):
     """Column k <- D and L of one pivot."""
-    pivot, size = a[one + k], abs(a[one + k])
+    pivot, size = a[one + k], magnitude(a[one + k])
     info[LEAST] = min(info[LEAST], size / max(largest, size))
     info[LARGEST] = max(info[LARGEST], largest / size * largest)
     double[k] = 0
@@ -283,25 +299,32 @@ def _keep_pivot(a, m, ld, k, one, largest, double, info):
     lower[k] = pivot
     for i in range(k + 1, m):
         lower[i] = given[i] / pivot
+    if hermitian:
+        conjugate(a, one + k, m - k)
 
 
 @inlined
-def _keep_pair(a, m, ld, k, one, other, info):
+def _keep_pair(a, m, ld, k, one, other, hermitian, info):
     """Columns k and k + 1 <- D and L of a 2 x 2 pivot block."""
     first, second = pointer(a, k * ld), pointer(a, (k + 1) * ld)
     given, beside = pointer(a, one), pointer(a, other)
     between = given[k + 1]
-    upper, lower = given[k] / between, beside[k + 1] / between
-    scale = 1.0 / (between * (upper * lower - 1.0))
+    across = between.conjugate() if hermitian else between
+    upper, lower = given[k] / across, beside[k + 1] / between
+    rest = upper * lower - 1.0  # the determinant, over both entries beside the diagonal
+    left, right = 1.0 / (across * rest), 1.0 / (between * rest)
     first[k], first[k + 1], second[k + 1] = given[k], between, beside[k + 1]
     for i in range(k + 2, m):
         x, y = given[i], beside[i]
-        first[i] = (lower * x - y) * scale
-        second[i] = (upper * y - x) * scale
+        first[i] = (lower * x - y) * left
+        second[i] = (upper * y - x) * right
     largest = 0.0
     for i in range(k + 2, m):
-        largest = max(largest, abs(first[i] * given[i]) + abs(second[i] * beside[i]))
+        largest = max(largest, magnitude(first[i] * given[i]) + magnitude(second[i] * beside[i]))
     info[LARGEST] = max(info[LARGEST], largest)
+    if hermitian:
+        conjugate(a, one + k, m - k)
+        conjugate(a, other + k, m - k)
 
 
 @inlined
@@ -327,7 +350,7 @@ def _exchange_columns(a, m, j, k, ids):
 
 
 @kernel
-def _exchange(a, m, ld, start, j, k, ids):
+def _exchange(a, m, ld, start, j, k, hermitian, ids):
     """Columns and rows j <= k of a symmetric front change places, and in the panel's ``wide``."""
     if j == k:
         return
@@ -337,6 +360,10 @@ def _exchange(a, m, ld, start, j, k, ids):
     across = pointer(a, k)
     for i in range(j + 1, k):
         one[i], across[i * ld] = across[i * ld], one[i]
+        if hermitian:
+            conjugate(a, i * ld + k, 1)
+    if hermitian:
+        conjugate(a, j * ld + j + 1, k - j)
     one[j], other[k] = other[k], one[j]
     for i in range(k + 1, m):
         one[i], other[i] = other[i], one[i]

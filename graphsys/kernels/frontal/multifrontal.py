@@ -13,6 +13,7 @@ order that follows (or the number of rows), place of the block, then its n rows 
 
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import (
+    HERMITIAN,
     ORDER_AT,
     PANEL_FIELDS,
     ROWS,
@@ -154,7 +155,7 @@ def factorize_fronts(
     """
     table, given = pointer(program, 0), pointer(values, 0)
     entries, sources, targets = pointer(start, 0), pointer(source, 0), pointer(target, 0)
-    symmetric = program[SYMMETRIC] != 0
+    symmetric, hermitian = program[SYMMETRIC] != 0, program[SYMMETRIC] == HERMITIAN
     if info[NEXT] == 0:
         info[LEAST], info[LARGEST], info[ALL_DELAYED] = 1.0, 0.0, 0.0
         for field in range(NEXT, INFO):
@@ -199,12 +200,14 @@ def factorize_fronts(
         # Children are on top of the stack, the last one first.
         child, new = top, 0
         while child >= 0 and headers[child + FOLLOWING] < first + p:
-            new = _add_child(headers, child, stack, m, ld, new, symmetric, front, place, ids)
+            new = _add_child(
+                headers, child, stack, m, ld, new, symmetric, hermitian, front, place, ids
+            )  # fmt: skip
             headers_end, stack_end = child, headers[child + BLOCK]
             child = headers[child + PREVIOUS]
         top = child
         pivots = factorize_front(
-            front, m, ld, f, threshold, weak, symmetric, ids, ids[2 * m :], info
+            front, m, ld, f, threshold, weak, program[SYMMETRIC], ids, ids[2 * m :], info
         )  # fmt: skip
         if pivots < f and q == 0:
             info[NEXT] = 0
@@ -257,7 +260,7 @@ def _load(program, at, m, ld, delayed, front, place, ids):
 
 
 @inlined
-def _add_child(headers, at, stack, m, ld, new, symmetric, front, place, ids):
+def _add_child(headers, at, stack, m, ld, new, symmetric, hermitian, front, place, ids):
     """Adds a contribution block to its parent's front; returns the place after its delayed rows."""
     left, delayed, block = headers[at + LEFT], headers[at + DELAYED], headers[at + BLOCK]
     rows, columns = pointer(headers, at + HEADER), pointer(headers, at + HEADER + left)
@@ -278,7 +281,8 @@ def _add_child(headers, at, stack, m, ld, new, symmetric, front, place, ids):
             if row >= to:
                 parent[row] += column[i]
             else:
-                dense[row * ld + to] += column[i]
+                entry = column[i]
+                dense[row * ld + to] += entry.conjugate() if hermitian else entry
     return new + delayed
 
 

@@ -58,7 +58,8 @@ def count_signs(
     """Positive and negative eigenvalues of D; the least pivot relative to |L| |D| |L^T|.
 
     ``sums`` becomes the diagonal of that product: rounding errors of a pivot are as large as it,
-    times machine epsilon. A pair is relative to the change of its determinant.
+    times machine epsilon. A pair is relative to the change of its determinant. D is symmetric and
+    real, or Hermitian.
     """
     total = pointer(sums, 0)
     positive = negative = 0
@@ -71,7 +72,7 @@ def count_signs(
         k = 0
         while k < pivots:
             column = pointer(factors, lower + k * m)
-            first, between = diagonal[2 * k], diagonal[2 * k + 1]
+            first, between = diagonal[2 * k].real, abs(diagonal[2 * k + 1])
             size = abs(first)
             total[rows[k]] += size
             if between == 0.0:
@@ -79,25 +80,26 @@ def count_signs(
                 negative += first < 0.0
                 ratio = size / total[rows[k]]
                 for i in range(k + 1, m):
-                    total[rows[i]] += column[i] * column[i] * size
+                    x = abs(column[i])
+                    total[rows[i]] += x * x * size
                 k += 1
             else:
-                other, second = pointer(factors, lower + (k + 1) * m), diagonal[2 * k + 2]
+                other, second = pointer(factors, lower + (k + 1) * m), diagonal[2 * k + 2].real
                 # The determinant over ``between``: a product of both could overflow.
                 over = first / between * second - between
                 # Of a negative determinant, one eigenvalue of each sign, or its sign is theirs.
-                apart = over * between < 0.0
+                apart = over < 0.0
                 positive += 1 if apart else 2 * (first > 0.0)
                 negative += 1 if apart else 2 * (first < 0.0)
-                beside, last = abs(between), abs(second)
+                last = abs(second)
                 total[rows[k + 1]] += last
-                here, there = total[rows[k]] / beside, total[rows[k + 1]] / beside
-                change = last / beside * here + size / beside * there
+                here, there = total[rows[k]] / between, total[rows[k + 1]] / between
+                change = last / between * here + size / between * there
                 change += 2.0 * np.sqrt(here) * np.sqrt(there)
-                ratio = abs(over) / beside / max(change, 1.0)
+                ratio = abs(over) / between / max(change, 1.0)
                 for i in range(k + 2, m):
                     x, y = abs(column[i]), abs(other[i])
-                    total[rows[i]] += x * x * size + 2.0 * x * y * beside + y * y * last
+                    total[rows[i]] += x * x * size + 2.0 * x * y * between + y * y * last
                 k += 2
             if not ratio >= least:
                 least = ratio

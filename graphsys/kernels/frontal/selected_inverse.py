@@ -7,12 +7,14 @@ its rows as columns. With L and U of its pivots and what lies below and right of
     Z_kk = U_kk^-1 L_kk^-1 - U_kk^-1 U_kR Z_Rk
 
 (A. M. Erisman, W. F. Tinney, On computing certain elements of the inverse of a sparse matrix,
-Comm. ACM 18, 1975). Of a symmetric matrix U is D L^T. Fronts are numbered in a postorder, so that
+Comm. ACM 18, 1975). Of a symmetric matrix U is D L^T, of a
+Hermitian one D L^H. Fronts are numbered in a postorder, so that
 from the last one down each needs the inverses of its ancestors only: they lie on a stack.
 """
 
+from graphsys.kernels.base.complex_numbers import conjugate
 from graphsys.kernels.base.jit import inlined, kernel
-from graphsys.kernels.base.layout import FIRST, STARTS_AT, SUPERNODES, SYMMETRIC
+from graphsys.kernels.base.layout import FIRST, HERMITIAN, STARTS_AT, SUPERNODES, SYMMETRIC
 from graphsys.kernels.base.layout import PIVOTS as PANEL_PIVOTS
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.blocks.blocks import assign_product, subtract_product, subtract_transposed
@@ -119,7 +121,7 @@ def invert_fronts(
 ):  # fmt: skip
     """Entries (i, j) of the inverse; ``stacked`` and ``listed`` are as the kernels above write."""
     (parent, place), (start, entry) = stacked, listed
-    symmetric = program[SYMMETRIC] != 0
+    symmetric, hermitian = program[SYMMETRIC] != 0, program[SYMMETRIC] == HERMITIAN
     for s in range(program[SUPERNODES] - 1, -1, -1):
         m, e, name = _front(fronts, s)
         at, above = place[s], parent[s]
@@ -132,7 +134,8 @@ def invert_fronts(
                 target = at + m * c
                 for r in range(e, m):
                     stack[target + r] = known[source + place_column[column[r]]]
-        _invert_front(factors, fronts[FRONT_FIELDS * s + FACTORS], m, e, symmetric, work, stack, at)
+        lower = fronts[FRONT_FIELDS * s + FACTORS]
+        _invert_front(factors, lower, m, e, symmetric, hermitian, work, stack, at)
         _number(names, name, m, place_row, place_column)
         for t in range(start[s], start[s + 1]):
             k = entry[t]
@@ -148,14 +151,14 @@ def _number(names, name, m, place_row, place_column):
 
 
 @kernel
-def _invert_front(factors, lower, m, e, symmetric, work, z, at):
+def _invert_front(factors, lower, m, e, symmetric, hermitian, work, z, at):
     """Z_Rk, Z_kR and Z_kk of a front around its Z_RR, m x m at ``z[at:]``."""
     q, below, right = m - e, lower + e, lower + m * e
     left, upper, scaled = 0, e * e, 2 * e * e  # L^-1, U^-1 and L_Rk L^-1 or U^-1 U_kR
     rest, corner = at + m * e + e, at + e
     _invert_unit_lower(factors, lower, m, e, work, left)
     if symmetric:
-        _scale_transposed(factors, right, e, work, left, upper)
+        _scale_transposed(factors, right, e, hermitian, work, left, upper)
     else:
         _invert_upper(factors, lower, m, e, work, upper)
     assign = at, m
@@ -170,7 +173,10 @@ def _invert_front(factors, lower, m, e, symmetric, work, z, at):
     if symmetric:
         for c in range(e):
             for r in range(q):
-                z[at + m * (e + r) + c] = z[corner + m * c + r]
+                entry = z[corner + m * c + r]
+                z[at + m * (e + r) + c] = entry.conjugate() if hermitian else entry
+        if hermitian:
+            conjugate(work, scaled, q * e)
         subtract_transposed(z, at, m, work, scaled, q, z, corner, m, e, e, q)
         return
     _multiply(work, (scaled, e), work, upper, e, factors, right, e, e, q, e)
@@ -219,20 +225,25 @@ def _invert_upper(factors, lower, m, e, work, to):
 
 
 @inlined
-def _scale_transposed(factors, diagonal, e, work, left, to):
-    """L^-T D^-1 of the pivots, some of which are 2 x 2."""
+def _scale_transposed(factors, diagonal, e, hermitian, work, left, to):
+    """L^-T D^-1 of the pivots, some of which are 2 x 2; L^-H D^-1 if ``hermitian``."""
+    for k in range(e):
+        for i in range(e):
+            entry = work[left + e * i + k]
+            work[to + e * k + i] = entry.conjugate() if hermitian else entry
     k = 0
     while k < e:
-        pivot, beside = factors[diagonal + 2 * k], factors[diagonal + 2 * k + 1]
-        if beside == 0:
+        pivot, below = factors[diagonal + 2 * k], factors[diagonal + 2 * k + 1]
+        if below == 0:
             for i in range(e):
-                work[to + e * k + i] = work[left + e * i + k] / pivot
+                work[to + e * k + i] /= pivot
             k += 1
             continue
-        one, other = pivot / beside, factors[diagonal + 2 * k + 2] / beside
-        scale = 1.0 / (beside * (one * other - 1.0))
+        above = below.conjugate() if hermitian else below
+        one, other = pivot / below, factors[diagonal + 2 * k + 2] / above
+        scale = 1.0 / (one * other - 1.0)
         for i in range(e):
-            first, second = work[left + e * i + k], work[left + e * i + k + 1]
-            work[to + e * k + i] = (other * first - second) * scale
-            work[to + e * (k + 1) + i] = (one * second - first) * scale
+            first, second = work[to + e * k + i], work[to + e * (k + 1) + i]
+            work[to + e * k + i] = (other * first / below - second / above) * scale
+            work[to + e * (k + 1) + i] = (one * second / above - first / below) * scale
         k += 2

@@ -4,8 +4,9 @@ A name of a row or column is its place in elimination order. Pivots pair a row w
 y = L^-1 b has the names of rows, x = U^-1 y those of columns.
 """
 
+from graphsys.kernels.base.complex_numbers import conjugate
 from graphsys.kernels.base.jit import inlined, kernel
-from graphsys.kernels.base.layout import ORDER_AT, ROWS, SUPERNODES, SYMMETRIC
+from graphsys.kernels.base.layout import HERMITIAN, ORDER_AT, ROWS, SUPERNODES, SYMMETRIC
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.blocks.blocks import subtract_product, subtract_transposed
 from graphsys.kernels.frontal.multifrontal import FACTORS, FRONT_FIELDS, NAMES, PIVOTS, SIZE
@@ -27,11 +28,14 @@ def solve_fronts(
 ):  # fmt: skip
     """A out = b, or A^T out = b, for ``count`` columns; ``part`` has room for the largest front."""
     rows, symmetric = program[ROWS], program[SYMMETRIC] != 0
+    hermitian = program[SYMMETRIC] == HERMITIAN
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     fronts_of = range(program[SUPERNODES])
     for c in range(count):
         for i in range(rows):
             y[i] = b[c * rows + order[i]]
+        if hermitian and transposed:  # A^T = conj(A)
+            conjugate(y, 0, rows)
         for s in fronts_of:
             if symmetric or not transposed:
                 _forward(fronts, s, names, factors, y, part)
@@ -39,11 +43,13 @@ def solve_fronts(
                 _forward_transposed(fronts, s, names, factors, y, part)
         for s in range(program[SUPERNODES] - 1, -1, -1):
             if symmetric:
-                _backward_symmetric(fronts, s, names, factors, y, x, part)
+                _backward_symmetric(fronts, s, names, factors, hermitian, y, x, part)
             elif not transposed:
                 _backward(fronts, s, names, factors, y, x, part)
             else:
                 _backward_transposed(fronts, s, names, factors, y, x, part)
+        if hermitian and transposed:
+            conjugate(x, 0, rows)
         for i in range(rows):
             out[c * rows + order[i]] = x[i]
 
@@ -145,12 +151,12 @@ def _backward_transposed(fronts, s, names, factors, y, x, part):
     columns = rows + m
     for k in range(pivots):
         part[k] = y[names[columns + k]]
-    _solve_unit_transposed(names, rows, factors, lower, m, pivots, x, part)
+    _solve_unit_transposed(names, rows, factors, lower, m, pivots, False, x, part)
 
 
 @inlined
-def _backward_symmetric(fronts, s, names, factors, y, x, part):
-    """X <- L^-T D^-1 y for the rows of a front."""
+def _backward_symmetric(fronts, s, names, factors, hermitian, y, x, part):
+    """X <- L^-T D^-1 y, or L^-H D^-1 y, for the rows of a front."""
     at = FRONT_FIELDS * s
     m, pivots, lower = fronts[at + SIZE], fronts[at + PIVOTS], fronts[at + FACTORS]
     rows, given, local = pointer(names, fronts[at + NAMES]), pointer(y, 0), pointer(part, 0)
@@ -163,19 +169,25 @@ def _backward_symmetric(fronts, s, names, factors, y, x, part):
             k += 1
             continue
         other = given[rows[k + 1]]
-        upper, below = pivot / beside, diagonal[2 * k + 2] / beside
-        scale = 1.0 / (beside * (upper * below - 1.0))
-        local[k], local[k + 1] = (below * one - other) * scale, (upper * other - one) * scale
+        across = beside.conjugate() if hermitian else beside
+        upper, below = pivot / beside, diagonal[2 * k + 2] / across
+        rest = upper * below - 1.0
+        left, right = 1.0 / (beside * rest), 1.0 / (across * rest)
+        local[k], local[k + 1] = (below * one - other) * left, (upper * other - one) * right
         k += 2
-    _solve_unit_transposed(names, fronts[at + NAMES], factors, lower, m, pivots, x, part)
+    _solve_unit_transposed(
+        names, fronts[at + NAMES], factors, lower, m, pivots, hermitian, x, part
+    )  # fmt: skip
 
 
 @inlined
-def _solve_unit_transposed(names, at, factors, lower, m, pivots, x, part):
-    """X <- L^-T of ``part``, with the rows that follow as they are in x."""
+def _solve_unit_transposed(names, at, factors, lower, m, pivots, conjugated, x, part):
+    """X <- L^-T of ``part``, or L^-H, with the rows that follow as they are in x."""
     rows, found, local = pointer(names, at), pointer(x, 0), pointer(part, 0)
     for i in range(pivots, m):
         local[i] = found[rows[i]]
+    if conjugated:
+        conjugate(part, 0, m)
     if pivots < m and m > FEW:
         subtract_transposed(
             part, 0, m, factors, lower + pivots, m, part, pivots, m, pivots, 1, m - pivots
@@ -187,3 +199,7 @@ def _solve_unit_transposed(names, at, factors, lower, m, pivots, x, part):
             total -= column[i] * local[i]
         local[k] = total
         found[rows[k]] = total
+    if conjugated:
+        conjugate(part, 0, pivots)
+        for k in range(pivots):
+            found[rows[k]] = local[k]

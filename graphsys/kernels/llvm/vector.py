@@ -32,6 +32,8 @@ from graphsys.kernels.llvm.emit import (
 FETCHED = 16
 #: Bytes of a cache line.
 LINE = 64
+#: Modes of products that write C without reading it.
+ASSIGN = "assign", "conjugate"
 
 
 @shared
@@ -40,7 +42,8 @@ def product_function(module, real, is_complex, mode):
 
     Arguments ``(c, ldc, a, lda, b, row_step, column_step, m, n, k)``: C is m x n and A m x k,
     both column-major; element (i, j) of B lies at ``b + i row_step + j column_step``. Counts and
-    steps are in reals but n and k. In mode "assign" C may be B when m fits one tile of rows.
+    steps are in reals but n and k. In mode "assign" C may be B when m fits one tile of rows; mode
+    "conjugate" is C <- A conj(B) of complex numbers.
 
     One vector of rows and few columns, the everyday case, is done on the spot; anything larger is
     cut into tiles by a second function. Kept apart, LLVM leaves the short way short.
@@ -88,7 +91,7 @@ def _product_tile_sizes(real, is_complex, mode):
     """Most vectors and columns of a tile, and most columns when there is one vector."""
     vectors, columns = tile(real)
     if is_complex:  # two accumulators an element
-        if mode == "assign":  # 8 rows are 16 reals and must fit one tile: C may be B
+        if mode in ASSIGN:  # 8 rows are 16 reals and must fit one tile: C may be B
             columns, vectors = columns * vectors // max(vectors, 2), max(vectors, 2)
         columns = max(1, columns // 2)
         return vectors, columns, columns
@@ -145,7 +148,7 @@ def _tile_function(module, real, is_complex, mode, mv, nc):
         return function
     emit = Emitter(builder, real)
     rows, k = function.args[7:]
-    if mode != "assign":
+    if mode not in ASSIGN:
         _prefetch_tile(emit, *function.args[:2], k, LANES * mv, nc)
     for pieces in _row_cases(emit, rows, mv):
         _product_tile(pieces, function.args[:7], k, nc, is_complex, mode)
@@ -256,8 +259,9 @@ def _product_tile(pieces, places, k, nc, is_complex, mode):
             place = piece.at(c_column, integer(first))
             total = sums[q * parts * len(pieces) + v]
             if is_complex:
-                total = _join_complex(piece, total, sums[(q * parts + 1) * len(pieces) + v])
-            if mode != "assign":
+                other = sums[(q * parts + 1) * len(pieces) + v]
+                total = _join_complex(piece, total, other, mode == "conjugate")
+            if mode not in ASSIGN:
                 old = piece.load(place, mask)
                 total = builder.fsub(old, total) if mode == "subtract" else builder.fadd(old, total)
             totals.append((piece, total, place, mask))
@@ -265,11 +269,12 @@ def _product_tile(pieces, places, k, nc, is_complex, mode):
         piece.store(total, place, mask)
 
 
-def _join_complex(emit, with_real, with_imaginary):
-    """(a Re b, a Im b) of interleaved a -> a b: the second turned by i and added."""
+def _join_complex(emit, with_real, with_imaginary, conjugated):
+    """(a Re b, a Im b) of interleaved a -> a b or a conj(b): the second turned and added."""
     swap = ir.Constant(ir.VectorType(I32, emit.lanes), [lane ^ 1 for lane in range(emit.lanes)])
     swapped = emit.b.shuffle_vector(with_imaginary, with_imaginary, swap)
-    sign = emit.constant([-1.0 if lane % 2 == 0 else 1.0 for lane in range(emit.lanes)])
+    negative = int(conjugated)
+    sign = emit.constant([-1.0 if lane % 2 == negative else 1.0 for lane in range(emit.lanes)])
     return emit.fma(swapped, sign, with_real)
 
 

@@ -24,7 +24,7 @@ def find_blocks(i, j, neighbor_start, neighbor, diagonal_at, block_at, at):
 
 
 @interpreted
-def blocks_fit(i, j, rows, columns, step, blocks, symmetric, slack):
+def blocks_fit(i, j, rows, columns, step, blocks, symmetric, hermitian, slack):
     """True if all numbers are finite, and diagonal blocks symmetric where they have to be.
 
     Block k is row-major at ``blocks[step * k:]``, for the nodes i[k] and j[k]. Entries may differ
@@ -42,7 +42,8 @@ def blocks_fit(i, j, rows, columns, step, blocks, symmetric, slack):
         for r in range(rows):
             for c in range(columns):
                 entry = blocks[at + columns * r + c]
-                gap = max(gap, abs(entry - blocks[at + columns * c + r]))
+                across = blocks[at + columns * c + r]
+                gap = max(gap, abs(entry - (across.conjugate() if hermitian else across)))
                 most = max(most, abs(entry))
         if gap > slack * most:
             return False
@@ -50,11 +51,13 @@ def blocks_fit(i, j, rows, columns, step, blocks, symmetric, slack):
 
 
 @interpreted
-def put_blocks(i, j, at, across, rows, columns, step, blocks, symmetric, adding, values):
+def put_blocks(
+    i, j, at, across, rows, columns, step, blocks, symmetric, hermitian, adding, values
+):  # fmt: skip
     """A_ij <- A_ij + B_k, or B_k unless ``adding``, for all blocks k of `blocks_fit`.
 
     Block k lies at ``values[at[k]:]``. If symmetric, A_ji gets the transpose, at ``across[k]``, and
-    a diagonal block the mean of it and its transpose.
+    a diagonal block the mean of it and its transpose; the conjugate transpose if ``hermitian``.
     """
     for k in range(i.size):
         start, place = step * k, at[k]
@@ -63,11 +66,13 @@ def put_blocks(i, j, at, across, rows, columns, step, blocks, symmetric, adding,
             for r in range(rows):
                 entry = blocks[start + columns * r + c]
                 if diagonal:
-                    entry = entry / 2 + blocks[start + columns * c + r] / 2
+                    other = blocks[start + columns * c + r]
+                    entry = entry / 2 + (other.conjugate() if hermitian else other) / 2
                 values[place] = values[place] + entry if adding else entry
                 place += 1
         if symmetric and not diagonal:
             place = across[k]
             for e in range(start, start + rows * columns):
-                values[place] = values[place] + blocks[e] if adding else blocks[e]
+                entry = blocks[e].conjugate() if hermitian else blocks[e]
+                values[place] = values[place] + entry if adding else entry
                 place += 1

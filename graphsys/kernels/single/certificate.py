@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from graphsys.kernels.base.complex_numbers import is_real
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import ROWS
 from graphsys.kernels.base.widths import LANES, SMALL
@@ -92,7 +93,7 @@ def start_vectors(sizes, largest, vectors):
 @inlined
 def _place_of_largest(x):
     """First place of the largest magnitude."""
-    if x.itemsize <= 8:  # real numbers: the norm is vectorized, and a search ends early
+    if is_real(x):  # the norm is vectorized, and a search ends early
         size = maximum_norm(x, 0, x.size)
         for i in range(x.size):
             if abs(x[i]) == size:
@@ -126,7 +127,7 @@ def error_and_sizes(tables, values, transposed, b, x, r, sizes, work):
     ``work`` has room for the rows.
     """
     size, row_start, neighbor_start, neighbor, diagonal_at, block_at = tables
-    if x.itemsize <= 8 and not transposed and b.size >= 2 * LANES and _widest(size) <= SMALL:
+    if is_real(x) and not transposed and b.size >= 2 * LANES and _widest(size) <= SMALL:
         small_residual(r, work, sizes, b, values, x, 0.0, np.inf, np.inf, *tables)
         error = largest_of(work, LANES, LANES, LANES, 1)
         if error == error:  # no size overflows

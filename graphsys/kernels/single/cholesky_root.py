@@ -1,5 +1,6 @@
 """Cholesky factor from pivot blocks D^-1 and rows of W, and solves with it."""
 
+from graphsys.kernels.base.complex_numbers import conjugate
 from graphsys.kernels.base.jit import kernel
 
 
@@ -15,7 +16,7 @@ def block_roots(
     roots,
     diagonal,
 ):
-    """D^-1 = U U^T of all pivot blocks, column-major; the first row that has none, else -1.
+    """D^-1 = U U^H of all pivot blocks, column-major; the first row that has none, else -1.
 
     ``diagonal`` gets 1 / U_kk, the diagonal of L.
     """
@@ -24,14 +25,15 @@ def block_roots(
         w, a, m = size[b], at[b], ld[b]
         for j in range(w - 1, -1, -1):
             for i in range(j, -1, -1):
-                total = 0.5 * (arena[a + i + m * j] + arena[a + j + m * i])
+                total = 0.5 * (arena[a + i + m * j] + arena[a + j + m * i].conjugate())
                 for k in range(j + 1, w):
-                    total -= roots[place + i + w * k] * roots[place + j + w * k]
+                    total -= roots[place + i + w * k] * roots[place + j + w * k].conjugate()
                 if i == j:
-                    if not total > 0.0:
+                    square = total.real
+                    if not square > 0.0:
                         return row + j
-                    roots[place + j + w * j] = total**0.5
-                    diagonal[row + j] = 1.0 / total**0.5
+                    roots[place + j + w * j] = square**0.5
+                    diagonal[row + j] = 1.0 / square**0.5
                 else:
                     roots[place + i + w * j] = total * diagonal[row + j]
         row += w
@@ -56,7 +58,7 @@ def write_lower(
     index,
     data,
 ):
-    """L = (I + W^T) U^-T by columns, rows ascending; ``inverse`` has room for a pivot block."""
+    """L = (I + W^H) U^-H by columns, rows ascending; ``inverse`` has room for a pivot block."""
     row = place = 0
     for b in range(size.size):
         w = size[b]
@@ -80,6 +82,7 @@ def write_lower(
                     data[p + t] += factor * factors[upper[first + t]]
         row += w
         place += w * w
+    conjugate(data, 0, data.size)
 
 
 @kernel
@@ -92,7 +95,7 @@ def solve_lower(
     # In and out:
     x,
 ):
-    """x <- L^-1 x or L^-T x for the columns of x, which lies by rows."""
+    """x <- L^-1 x or L^-H x for the columns of x, which lies by rows."""
     n = start.size - 1
     count = x.size // n if n > 0 else 0
     for step in range(n):
@@ -103,7 +106,7 @@ def solve_lower(
             total = x[k]
             if transposed:
                 for e in range(at + 1, end):
-                    total -= data[e] * x[index[e]]
+                    total -= data[e].conjugate() * x[index[e]]
                 x[k] = total * inverse
             else:
                 total *= inverse
@@ -118,6 +121,7 @@ def solve_lower(
         for e in range(at + 1, end):
             other, factor = index[e] * count, data[e]
             if transposed:
+                factor = factor.conjugate()
                 for c in range(count):
                     x[own + c] -= factor * x[other + c]
             else:

@@ -4,8 +4,10 @@
 ``place`` (kept,) says where the user wants each of them, in elimination order.
 """
 
+from graphsys.kernels.base.complex_numbers import drop_imaginary
 from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.base.layout import (
+    HERMITIAN,
     ORDER_AT,
     PANEL_FIELDS,
     ROWS,
@@ -34,7 +36,7 @@ def read_schur(
     schur[:] = 0.0
     kept = place.size
     eliminated = program[ROWS] - kept
-    symmetric = program[SYMMETRIC] != 0
+    symmetric, hermitian = program[SYMMETRIC] != 0, program[SYMMETRIC] == HERMITIAN
     for s in range(program[SUPERNODES], supernodes):
         at = program[program[STARTS_AT] + s]
         p, first, lower, upper = program[at], program[at + 2], program[at + 3], program[at + 4]
@@ -45,16 +47,21 @@ def read_schur(
             column = place[first + c - eliminated]
             for r in range(c if symmetric else 0, p):
                 row = place[first + r - eliminated]
-                schur[column * kept + row] = arena[lower + c * m + r]
+                entry = arena[lower + c * m + r]
+                schur[column * kept + row] = entry
                 if symmetric:
-                    schur[row * kept + column] = arena[lower + c * m + r]
+                    schur[row * kept + column] = entry.conjugate() if hermitian else entry
             for run in range(run_at, run_at + 3 * runs, 3):
                 for r in range(program[run + 1]):
                     q = program[run] + r
                     row = place[program[run + 2] + r - eliminated]
-                    below = arena[lower + c * m + p + q]
-                    schur[column * kept + row] = below
-                    schur[row * kept + column] = below if symmetric else arena[upper + q * p + c]
+                    entry = arena[lower + c * m + p + q]
+                    schur[column * kept + row] = entry
+                    if hermitian:
+                        entry = entry.conjugate()
+                    schur[row * kept + column] = entry if symmetric else arena[upper + q * p + c]
+    if hermitian:  # rounding errors of the diagonal
+        drop_imaginary(schur, 0, kept + 1, kept)
 
 
 @kernel

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphsys.kernels.base.address_table import doubles, enter, indices, leave, numbers, reals
+from graphsys.kernels.base.complex_numbers import is_real
 from graphsys.kernels.base.jit import DISABLE_JIT, inlined, kernel
 from graphsys.kernels.base.layout import (
     GROWTH,
@@ -98,7 +99,7 @@ def factorize_and_solve(
     """`factorize`, then `solve` for one vector; -1 where the solution is not finite."""
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
-    if program[NODAL_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
+    if program[NODAL_AT] != 0 and is_real(arena):
         order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
         gather(b, order, 1, x)
         failed = factorize_nodal(program, values, tolerance, magnitude, arena, info, x)

@@ -7,6 +7,7 @@ right, and subtracts L W from the panels of its ancestors: theory/elimination (2
 
 import numpy as np
 
+from graphsys.kernels.base.complex_numbers import conjugate, is_real
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
@@ -35,6 +36,7 @@ from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import SMALL
 from graphsys.kernels.blocks.blocks import (
     assign_product,
+    assign_product_of,
     copy_block,
     invert_small,
     raise_magnitude,
@@ -105,7 +107,7 @@ def factorize(
     """
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
-    if program[NODAL_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
+    if program[NODAL_AT] != 0 and is_real(arena):
         return _factorize_nodal(program, values, tolerance, magnitude, arena, info)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 
@@ -192,7 +194,7 @@ def _invert(arena, d, m, magnitude, row, w, context):
     """D^-1 of a pivot block, with the checks of `factorize`."""
     ratios, tolerance, work_at, info, program = context
     scratch = ratios + row
-    small = w <= SMALL and arena.itemsize == magnitude.itemsize  # real numbers, in registers
+    small = w <= SMALL and is_real(arena)  # in registers
     if small:
         ratio = invert_small(
             arena, d, m, arena, d, m, arena, work_at + WEAK_BLOCK, magnitude, row, w
@@ -226,17 +228,19 @@ def _invert_wide(arena, d, m, magnitude, first, scratch, w, work_at):
 
 @lazy("None")
 def write_columns(program, panel, arena, base, to, first, columns, work_at):
-    """W <- D^-1 L^T for some rows below as columns."""
+    """W <- D^-1 L^T, or D^-1 L^H, for some rows below as columns."""
     scale_columns(program, panel, arena, base, to, first, columns, 1, work_at, _scale, recall_weak)
 
 
 @inlined
-def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work_at):
-    """B <- D^-1 U for the w rows of a pivot block; U is B itself or apart from it."""
+def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, hermitian, work_at):
+    """B <- D^-1 U, or D^-1 conj(U), for the w rows of a pivot block; U is B itself or apart."""
     if columns == 0:
         return
     if not weak and (w <= SMALL or u != to):
-        assign_product(arena, to, ld, arena, d, m, arena, u, row_step, column_step, w, columns, w)
+        assign_product_of(
+            arena, to, ld, arena, d, m, arena, u, row_step, column_step, w, columns, w, hermitian
+        )  # fmt: skip
         return
     for first in range(0, columns, WORK_COLUMNS):
         count, here = min(WORK_COLUMNS, columns - first), to + first * ld
@@ -247,6 +251,8 @@ def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work
             for c in range(first, first + count):
                 for k in range(w):
                     arena[at + (c - first) * w + k] = arena[u + k * row_step + c * column_step]
+        if hermitian:
+            conjugate(arena, at, w * count)
         if weak:
             scale_weak(arena, here, ld, d, m, w, count, work_at)
         else:

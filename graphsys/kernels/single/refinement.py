@@ -9,6 +9,7 @@ its place.
 
 import numpy as np
 
+from graphsys.kernels.base.complex_numbers import is_real
 from graphsys.kernels.base.jit import kernel, lazy
 from graphsys.kernels.base.layout import ROWS, WIDEST
 from graphsys.kernels.base.widths import LANES, SMALL
@@ -177,7 +178,7 @@ def residual_error(
     ``widest`` rows. ``sizes`` is workspace, ``2 max(rows, LANES)``.
     """
     rows = tables[1][tables[0].size]
-    if widest <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
+    if widest <= SMALL and count == 1 and not transposed and is_real(x):
         floor = eps**FLOOR * maximum_norm(x, 0, rows)
         small_residual(r, sizes, None, b, values, x, floor, FINE * eps, enough, *tables)
         return (

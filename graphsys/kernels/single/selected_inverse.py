@@ -11,8 +11,10 @@ and Z_RR is known already: its blocks lie in the panels of ancestors (Takahashi,
 a time. The products with Z_RR take twice the operations of the update L_Rk W_kR.
 """
 
+from graphsys.kernels.base.complex_numbers import conjugate, drop_imaginary
 from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.base.layout import (
+    HERMITIAN,
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
@@ -67,7 +69,8 @@ def invert_selected(
         i = p
         for b in range(pivots - 1, -1, -1):
             i -= program[at + b]
-            _invert_pivot(arena, lower, upper, p, q, i, program[at + b], symmetric, work)
+            w = program[at + b]
+            _invert_pivot(arena, lower, upper, p, q, i, w, program[SYMMETRIC], work)
         copy_block(inverse, lower, m, work, 0, m, m, p)
         copy_block(inverse, upper, p, work, p * m, m, p, q)
 
@@ -118,10 +121,12 @@ def _invert_pivot(arena, lower, upper, p, q, i, w, symmetric, work):
         unscaled = m * m
         copy_block(work, unscaled, rest, work, below, m, rest, w)
         assign_product(work, below, m, work, unscaled, rest, arena, d, 1, m, rest, w, w)
-    if symmetric:
+    if symmetric != 0:
         for r in range(rest):
             for c in range(w):
                 work[across + r * m + c] = work[below + c * m + r]
+            if symmetric == HERMITIAN:
+                conjugate(work, across + r * m, w)
     elif right > 0:
         _clear(work, across, m, w, right)
         subtract_product(work, across, m, arena, inner_w, m, work, known, 1, m, w, rest, right)
@@ -134,10 +139,13 @@ def _invert_pivot(arena, lower, upper, p, q, i, w, symmetric, work):
     if q > 0:
         z = i * m + p
         subtract_product(work, corner, m, arena, outer_w, p, work, z, 1, m, w, w, q)
-    if symmetric:
+    if symmetric != 0:
         for c in range(w):
             for r in range(c):
                 work[corner + c * m + r] = work[corner + r * m + c]
+            if symmetric == HERMITIAN:
+                conjugate(work, corner + c * m, c)
+                drop_imaginary(work, corner + c * (m + 1), 1, 1)
 
 
 @kernel
@@ -183,10 +191,12 @@ def mirror_blocks(
     # Place of (j, i) among the neighbours for each (i, j), and of each node in the elimination:
     reverse,
     position,
+    # In:
+    hermitian,
     # Out:
     values,
 ):
-    """Block (i, j) <- block (j, i)^T where node i is eliminated before node j."""
+    """Block (i, j) <- block (j, i)^T, or (j, i)^H, where node i is eliminated before node j."""
     for i in range(size.size):
         for e in range(neighbor_start[i], neighbor_start[i + 1]):
             j = neighbor[e]
@@ -195,3 +205,5 @@ def mirror_blocks(
                 for c in range(size[j]):
                     for r in range(size[i]):
                         values[to + c * size[i] + r] = values[source + r * size[j] + c]
+                if hermitian:
+                    conjugate(values, to, size[i] * size[j])

@@ -6,8 +6,10 @@ order.
 
 import numpy as np
 
+from graphsys.kernels.base.complex_numbers import conjugate, is_real
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
+    HERMITIAN,
     NODAL_AT,
     ORDER_AT,
     PANEL_FIELDS,
@@ -74,7 +76,7 @@ def solve(
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
     few = count <= 2 or count * program[WIDEST] <= ONE_BY_ONE
-    if program[NODAL_AT] != 0 and few and arena.itemsize <= 8:  # real numbers
+    if program[NODAL_AT] != 0 and few and is_real(arena):
         rows, failed = program[ROWS], 0
         for j in range(count):
             own = slice(j * rows, (j + 1) * rows)
@@ -157,9 +159,16 @@ def solve_transposed(
     """A^T out = b, without conjugation; as `solve`."""
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
-    if program[SYMMETRIC] != 0:  # A^T = A
-        return solve(program, arena, b, count, x, out)
     rows = program[ROWS]
+    if program[SYMMETRIC] != 0:
+        if program[SYMMETRIC] != HERMITIAN:  # A^T = A
+            return solve(program, arena, b, count, x, out)
+        for i in range(rows * count):  # A^T x = b where A takes the conjugate of x to that of b
+            out[i] = b[i]
+        conjugate(out, 0, rows * count)
+        failed = solve(program, arena, out, count, x, out)
+        conjugate(out, 0, rows * count)
+        return failed
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
     for j in range(count):
@@ -188,7 +197,7 @@ def scatter(x, order, count, out):
         given, to = pointer(x, j * rows), pointer(out, j * rows)
         for i in range(rows):
             to[place[i]] = given[i]
-        if x.itemsize <= 8:
+        if is_real(x):
             lost |= not largest_of(x, j * rows, rows, rows, 1) < np.inf
         else:  # a finite complex number may be larger than any real one
             for i in range(rows):
@@ -201,7 +210,7 @@ def forward(program, arena, count, x):
     """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
     rows = program[ROWS]
     starts = pointer(program, program[STARTS_AT])
-    alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
+    alone = count == 1 and is_real(arena)  # one vector of real numbers
     far, nodes = is_far(arena.size, arena), program[SUPERNODES]
     s = 0
     while s < nodes:
@@ -237,7 +246,7 @@ def backward(program, arena, count, x, work):
     """x_k = z_k - sum_j W_kj x_j; ``work`` has room for all rows."""
     rows = program[ROWS]
     starts = pointer(program, program[STARTS_AT])
-    alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
+    alone = count == 1 and is_real(arena)  # one vector of real numbers
     far, s = is_far(arena.size, arena), program[SUPERNODES]
     while s > 0:
         if far:
@@ -284,7 +293,7 @@ def forward_transposed(program, arena, x):
     """x_j <- x_j - W_kj^T x_k for one vector."""
     rows, nodes = program[ROWS], program[SUPERNODES]
     starts = pointer(program, program[STARTS_AT])
-    alone, far = arena.itemsize <= 8, is_far(arena.size, arena)
+    alone, far = is_real(arena), is_far(arena.size, arena)
     s = 0
     while s < nodes:
         if far:
@@ -306,7 +315,7 @@ def backward_transposed(program, arena, x, work):
     """x_k = D_k^-T (x_k - sum_i L_ik^T x_i) for one vector; a block's rows fit at ``x[work:]``."""
     rows = program[ROWS]
     starts = pointer(program, program[STARTS_AT])
-    alone, far = arena.itemsize <= 8, is_far(arena.size, arena)
+    alone, far = is_real(arena), is_far(arena.size, arena)
     s = program[SUPERNODES]
     while s > 0:
         if far:
