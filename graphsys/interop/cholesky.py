@@ -550,12 +550,22 @@ class CholeskyFactor:
 
     def _refactorize(self, changed: list[Any] | None) -> None:
         """Factorize the system again."""
-        self._selected = self._root = None
+        before, self._selected, self._root = self._root, None, None
         try:
             self.factor.refactorize(self.system.values, changed)
         except SingularPivotError as failure:
             raise _singular(self.system, failure) from failure
-        self._use()
+        found = self.factor._factorization
+        reached = None if changed is None else found.reached
+        if reached is None or before is None or not before.belongs_to(found) or found.doubtful:
+            self._use()
+            return
+        try:  # an update of a net of 150 x 150 takes 0.4 of the time
+            before.renew(reached)
+        except IndefiniteError as failure:
+            self._root = self._by_rows(failure.args[0])
+        else:
+            self._root = before
 
     def _use(self) -> None:
         """Take the root of the pivot blocks, which exists if A is positive definite."""

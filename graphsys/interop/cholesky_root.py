@@ -10,7 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsys.kernels.base.layout import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
+from graphsys.kernels.base.layout import (
+    BLOCKS,
+    ORDER_AT,
+    PANEL_FIELDS,
+    ROWS,
+    STARTS_AT,
+    SUPERNODES,
+)
 from graphsys.kernels.single.cholesky_root import block_roots, solve_lower, write_lower
 from graphsys.kernels.single.substitution import pivot_blocks
 from graphsys.numeric.both_triangles import wide_factors, wide_program
@@ -45,6 +52,15 @@ class Tables:
         """Tables of a program that has all nodes."""
         order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
         return cls(program, order, *(np.array(table) for table in pivot_blocks(program)))
+
+    @cached_property
+    def starts(self) -> tuple[Ints, Ints, Ints]:
+        """Where the blocks of supernodes begin, and the rows and the roots of blocks."""
+        program = self.program
+        panel = program[program[STARTS_AT] : program[STARTS_AT] + program[SUPERNODES]]
+        counts = program[panel + BLOCKS], self.size, self.size**2
+        of_supernodes, of_rows, of_roots = (np.concatenate([[0], np.cumsum(c)]) for c in counts)
+        return of_supernodes, of_rows, of_roots
 
     @cached_property
     def wide(self) -> Ints:
@@ -123,6 +139,31 @@ class Root:
             self.scale = np.ldexp(np.ones_like(self.diagonal), exponent)
             self.diagonal /= self.scale
         self._lower: tuple[Ints, Array] | None = None
+
+    def belongs_to(self, found: Factorization) -> bool:
+        """True if this root is of such factors as they are, in their own scaling."""
+        same = found is self._factorization and found.program is self.tables.program
+        return same and found.fronts is None and found.scaling is None and not self.by_rows
+
+    def renew(self, supernodes: Ints) -> None:
+        """Compute the blocks of some supernodes anew, the only ones whose factors have changed.
+
+        A row without a root raises `IndefiniteError`, and this root is of no use then.
+        """
+        tables, (of_supernodes, of_rows, of_roots) = self.tables, self.tables.starts
+        first = of_supernodes[supernodes]
+        block = ranges(first, of_supernodes[supernodes + 1] - first)
+        size = tables.size[block]
+        row = ranges(of_rows[block], size)
+        diagonal = np.empty(row.size, self.diagonal.dtype)
+        roots = np.empty(int((size * size).sum()), self._roots.dtype)
+        arena = self._factorization.arena
+        failed = block_roots(tables.at[block], tables.ld[block], size, arena, roots, diagonal)
+        if failed >= 0:
+            raise IndefiniteError(int(tables.order[row[failed]]))
+        self.diagonal[row] = diagonal
+        self._roots[ranges(of_roots[block], size * size)] = roots
+        self.pivot_ratio, self._lower = self._factorization.pivot_ratio, None
 
     def solve(self, b: Array, transposed: bool) -> Array:
         """L^-1 b, or L^-H b, of rows in elimination order, shape (N,) or (N, k)."""

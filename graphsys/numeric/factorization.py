@@ -143,6 +143,7 @@ class Factorization:
             self.program = self.program.copy()
             self.program[SUPERNODES] = np.searchsorted(first_row, symbolic.row_of[-1] - stay)
         self._reach: Reach | None = None
+        self.reached: Ints | None = None  # supernodes of the last update
         self._tasks: Tasks | None = None
         size = symbolic.arena_size
         if self.threads > 1 and not (self.last or delays) and worth_sharing(symbolic, self.dtype):
@@ -265,7 +266,7 @@ class Factorization:
 
     def _eliminate(self, values: Array) -> int:
         """Factorize in the order there is: 0, or 1 + the row of a pivot block that is singular."""
-        self.factorized = self._supernodes
+        self.factorized, self.reached = self._supernodes, None
         if self.fronts is not None:
             failed = self.fronts.factorize(values)
             growth = self.fronts.growth
@@ -286,7 +287,7 @@ class Factorization:
         reached = self._reach.from_nodes(changed)
         if self._reach.refactorize(reached, values, self.magnitude, self.arena, self.info):
             return self._eliminate(values)
-        self.factorized = reached.size
+        self.factorized, self.reached = reached.size, reached
         return 0
 
     def solver(self, values: Array | None) -> Solver:
