@@ -193,3 +193,82 @@ def faults(family, seed):
 )
 def test_no_door_is_silently_wrong_or_refuses_without_need(family, seeds):
     assert sum((faults(family, seed) for seed in seeds), []) == []
+
+
+# Complex Hermitian matrices.
+
+
+def scaled(A, exponents):
+    return np.ldexp(A.real, exponents) + 1j * np.ldexp(A.imag, exponents)
+
+
+def hermitian(rng, family):
+    """The real part is of the family; for definite ones and those of low rank, B D B^H besides."""
+    if family is of_low_rank or family is definite:
+        n = int(rng.integers(1, 61))
+        rank = n if family is definite else int(rng.integers(max(1, n - 3), n + 1))
+        B, C = (some(rng, n, rank, min(1.0, 3.0 / n)) for _ in range(2))
+        signs = np.ones(n) if family is definite else rng.choice([-1.0, 1.0], rank)
+        shift = [1e-10, 1e-4, 1.0] if family is definite else [0.0, 1e-14, 1e-10, 1e-6]
+        A = (B + 1j * C) * signs @ (B + 1j * C).conj().T + np.eye(n) * rng.choice(shift)
+    else:
+        A = family(rng).astype(complex)
+        across = np.triu(some(rng, len(A), len(A), min(1.0, 3.0 / len(A))), 1)
+        if family is saddle:
+            across = across * (A != 0.0)
+        A += 1j * (across - across.T)
+    return (A + A.conj().T) / 2.0
+
+
+def hermitian_faults(family, seed):
+    """As `faults`, for solutions and inertias of Hermitian matrices."""
+    rng = np.random.default_rng([seed, 7])
+    A = hermitian(rng, family)
+    n, most = len(A), int(rng.choice(SCALES))
+    row = rng.integers(-most, most + 1, n)
+    wanted = rng.integers(-5, 6, n) + 1j * rng.integers(-5, 6, n)
+    b, condition = A @ wanted, equilibrated_condition(A)
+    wide, right = sp.csr_array(scaled(scaled(A, row[:, None]), row)), scaled(b, row)
+    found = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            factor = gs.System.from_scipy(wide, symmetric="hermitian").factorize()
+            x = scaled(factor.solve(right), row)
+            if family is definite:
+                other = scaled(gs.cholesky(wide)(right), row)
+                if not caught and not is_right(A, b, other, wanted, condition):
+                    found.append(("cholesky", seed, f"wrong, condition {condition:.0e}"))
+            if condition < 1e9:
+                signs = np.sign(np.linalg.eigvalsh(equilibrated(A)))
+                if factor.inertia() != ((signs > 0).sum(), (signs < 0).sum()):
+                    found.append(("inertia", seed, f"wrong, condition {condition:.0e}"))
+        except (gs.SingularPivotError, gs.NotPositiveDefiniteError):
+            if condition < (1e10 if family is of_low_rank else 1e12):
+                found.append(("hermitian", seed, f"refused, condition {condition:.0e}"))
+            return found
+    if caught or condition * EPS > 1.0 or is_right(A, b, x, wanted, condition):
+        return found
+    with np.errstate(all="ignore"):
+        try:
+            theirs = scaled(np.linalg.solve(wide.toarray(), right), row)
+        except np.linalg.LinAlgError:
+            return found
+    if is_right(A, b, theirs, wanted, condition):
+        found.append(("hermitian", seed, f"wrong, condition {condition:.0e}, scale 2^{most}"))
+    return found
+
+
+def equilibrated(A):
+    """D A D with rows about as large: the signs of its eigenvalues are those of A."""
+    for _ in range(8):
+        scale = np.sqrt(np.abs(A).max(axis=1))
+        scale[scale == 0.0] = 1.0
+        A = A / np.outer(scale, scale) ** 0.5
+    return A
+
+
+@pytest.mark.parametrize("family", (saddle, of_low_rank, symmetric, definite))
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 600), marks=pytest.mark.slow)])
+def test_hermitian_matrices_are_solved_or_refused_with_reason(family, seeds):
+    assert sum((hermitian_faults(family, seed) for seed in seeds), []) == []

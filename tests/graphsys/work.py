@@ -47,6 +47,10 @@ def block_operations(monkeypatch, modules, kernel, *arguments):
 
     plain = {name: getattr(reference, name) for name in ("copy_block", "raise_magnitude")}
     plain["pointer"] = lambda array, at: array[at:]
+    plain["is_real"] = lambda array: array.dtype.kind != "c"
+    plain["assign_product_of"] = counting(
+        reference.assign_product_of, lambda *given: 2 * given[-4] * given[-3] * given[-2]
+    )
     for name in PRODUCTS:
         product = getattr(reference, name)
         plain[name] = counting(product, lambda *given: 2 * given[-3] * given[-2] * given[-1])
