@@ -21,9 +21,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SOLVER = ("graphsys", "factor", "kernels", "pivots", "symmetric", "scalars")
+SOLVER = ("graphsys", "factor", "kernels", "pivots", "symmetric", "scalars", "hermitian")
 JOINTS = ("dynamics", "joints", "rotation", "coordinates", "nonholonomic")
-FRONTS = ("graphsys", "fronts")
+FRONTS = ("graphsys", "fronts", "hermitian")
 TOUCHES = ("dynamics", "contact_rows", "contact_geometry")
 #: Folder and names of the tests that protect a module.
 SUITES = {
