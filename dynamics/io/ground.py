@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
+from dynamics.io.collision_meshes import CORNERS
 from dynamics.io.description import Description, Floor
 from dynamics.io.notes import Notes
 from dynamics.mechanism import Mechanism
@@ -47,7 +48,7 @@ def add_ground(
     Raises
     ------
     ValueError
-        Where no shape can touch a floor.
+        Where no shape can touch a floor, and for collision meshes that cannot be read.
     """
     floors = found.floors
     own = {frozenset(names): numbers for names, numbers in found.pairs.items()}
@@ -121,14 +122,18 @@ def _stand(
 
 def _outermost(geometry: Geometry, name: Any, notes: Notes) -> Float | None:
     """Corners of a mesh, in the body's frame, that stand for it; None where there is no mesh."""
+    title = geometry.shape.path or geometry.name or "mesh"
+    label = f"{notes.path.name}: mesh {title!r} of {name!r}"
     try:
         corners = corners_of(geometry.shape)
-    except (ValueError, OSError, IndexError):
-        notes.leave_out("collision meshes that cannot be read", geometry.shape.path or name)
+    except FileNotFoundError:
+        notes.leave_out("collision meshes that are not there", title)
         return None
-    corners = hull_of(corners, f"mesh of {name!r}").corners
+    except (ValueError, OSError, IndexError) as error:
+        raise ValueError(f"{label}: {error}") from None
+    corners = hull_of(corners, label).corners
     if len(corners) > MOST_CORNERS:
-        notes.merge(f"meshes that touch the ground by {MOST_CORNERS} corners at most", name)
+        notes.merge(CORNERS, f"{name}: {title}, of {len(corners):,}")
     corners = outermost(corners)
     turned = np.broadcast_to(geometry.orientation, (len(corners), 4))
     return np.asarray(geometry.position + rotation.rotate(turned, corners))

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from dynamics import rotation
 from dynamics.io.assembly import Motors, assembled
+from dynamics.io.collision_meshes import check_collision_meshes
 from dynamics.io.collisions import add_collisions
-from dynamics.io.concave import cut_concave
 from dynamics.io.description import Description, Pose
 from dynamics.io.gepetto import read_closures
 from dynamics.io.ground import add_ground
@@ -113,7 +113,8 @@ def load(
     decompose : bool or float, optional
         Whether concave collision meshes, also of the world, become convex parts, or the
         ``concavity`` of `convex_parts` that they do with; by default they touch as their convex
-        hulls. Those that are open or inverted stay hulls, and a warning names them.
+        hulls, and with ``collide=`` a warning names them. Those that are open or of more than
+        200 000 triangles stay hulls, by name.
 
     Returns
     -------
@@ -150,7 +151,7 @@ def load(
             f'{path.name} switches contacts off, by <flag contact="disable"/>: load it without '
             "ground= and collide=, or take the flag out"
         )
-    cut_concave(found, notes, decompose, touching=collide is not False)
+    check_collision_meshes(found, notes, decompose, touching=collide is not False)
     if gravity is None:
         gravity = EARTH if found.gravity is None else found.gravity
     mechanism = assembled(

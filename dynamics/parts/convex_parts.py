@@ -23,21 +23,16 @@ from numpy.typing import ArrayLike, NDArray
 
 import graphsys as gs
 from dynamics import rotation
+from dynamics.parts.closed_surfaces import closed_surface, signed_volume
 from dynamics.parts.contacts import check_coefficients
 from dynamics.parts.convex_hulls import hull_mesh, hull_of, outermost
 from dynamics.parts.geometry import Geometry, Mesh, Surface
-from dynamics.parts.meshes import corners_of
 
-__all__ = ["UnfitMeshError", "convex_parts", "hollow", "parts_of", "surface_of"]
+__all__ = ["FILLED", "convex_parts", "cut", "hull_ratio"]
 
 Float = NDArray[np.float64]
-Triangles = tuple[Float, NDArray[np.int64]]
-#: Triangles up to which a mesh is cut; CoACD takes about 20 s for 100 000 of them.
-MOST = 200_000
-#: Part of the hull's volume that a mesh may lack and still count as convex: printed curves.
+#: Part of its volume that a mesh's hull may have more, and it counts as convex: printed curves.
 FILLED = 1e-3
-#: Corners nearer than this part of the mesh's size are one: files list them triangle by triangle.
-SAME = 1e-7
 #: Version of cache entries; their key also has CoACD's version and the settings.
 VERSION = 1
 WORKER = """
@@ -53,24 +48,6 @@ count = [len(points) for points, _ in parts]
 np.savez(sys.argv[2], count=count, points=np.concatenate([points for points, _ in parts]))
 """
 ROUND, PART = re.compile(r"iter (\d+) ----"), re.compile(r"Processing \[([\d.]+)%\]")
-
-
-class UnfitMeshError(ValueError):
-    """A surface that has no inside, or too many triangles.
-
-    Parameters
-    ----------
-    label : str
-        Of the mesh.
-    reason : str
-        Without numbers, so that meshes can be listed by it.
-    advice : str
-        What to do.
-    """
-
-    def __init__(self, label: str, reason: str, advice: str) -> None:
-        super().__init__(f"{label} cannot be cut into convex parts: it is {reason}; {advice}")
-        self.reason = reason
 
 
 def convex_parts(
@@ -111,8 +88,8 @@ def convex_parts(
     Raises
     ------
     ValueError
-        For a mesh that is open, inverted, flat or of more than 200 000 triangles, for one that
-        cannot be read, and for numbers that make no sense.
+        For a mesh that is open, flat or of more than 200 000 triangles, for one that cannot be
+        read, and for numbers that make no sense. Faces that wind inward are turned.
     FileNotFoundError
         Where the file is not there.
     graphsys.MissingExtraError
@@ -133,24 +110,27 @@ def convex_parts(
         x = rotation.as_numbers(position, (3,), f"position of {label}")
         q = rotation.as_numbers(orientation, (4,), f"orientation of {label}")
         owner = Geometry(surface, x, rotation.normalized(q), surface=Surface(float(friction)))
-    return parts_of(owner, label, concavity)
+    vertices, faces, _ = closed_surface(owner.shape, label)
+    return cut(owner, vertices, faces, label, concavity)
 
 
-def parts_of(geometry: Geometry, label: str, concavity: float) -> list[Geometry]:
-    """Convex parts of a geometry with a mesh, in its place; see `convex_parts`.
-
-    Raises
-    ------
-    UnfitMeshError
-        For a surface without an inside, or with too many triangles.
-    """
+def cut(
+    geometry: Geometry, vertices: Float, faces: NDArray[np.int64], label: str, concavity: float
+) -> list[Geometry]:
+    """Convex parts of a geometry with a closed surface, in its place; see `convex_parts`."""
     if not 0.01 <= concavity <= 1.0:
         raise ValueError(f"concavity of {label} is {concavity}, and must be from 0.01 to 1")
-    vertices, faces = surface_of(geometry.shape, label)
-    if not hollow(vertices[faces]):
+    if hull_ratio(vertices, faces) <= 1.0 + FILLED:
         return [geometry]
     points = _kept(vertices, faces, label, float(concavity))
     return [replace(geometry, shape=one) for one in points]
+
+
+def hull_ratio(vertices: Float, faces: NDArray[np.int64]) -> float:
+    """Volume of the convex hull of a closed surface, relative to its own."""
+    from scipy.spatial import ConvexHull
+
+    return float(ConvexHull(vertices).volume) / max(signed_volume(vertices[faces]), 1e-300)
 
 
 def _mesh(given: Any) -> tuple[Mesh, str]:
@@ -174,68 +154,6 @@ def _mesh(given: Any) -> tuple[Mesh, str]:
     if faces.min() < 0 or faces.max() >= len(vertices):
         raise ValueError(f"faces of a mesh must be numbers of its {len(vertices)} vertices")
     return Mesh("", "", np.ones(3), vertices, faces.astype(np.int64)), "mesh of arrays"
-
-
-def surface_of(mesh: Mesh, label: str) -> Triangles:
-    """Vertices and faces of a closed surface, each vertex once.
-
-    Raises
-    ------
-    UnfitMeshError
-        Where it is open, inverted or has too many triangles.
-    ValueError
-        Where it cannot be read.
-    """
-    try:
-        corners = corners_of(mesh)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{label} is not there") from None
-    except (OSError, IndexError, ValueError) as error:
-        raise ValueError(f"{label}: {error}") from None
-    if len(corners) > 3 * MOST:
-        raise UnfitMeshError(label, f"of more than {MOST:,} triangles", "simplify it first")
-    size = float(np.ptp(corners, axis=0).max())
-    rounded = np.round((corners - corners.min(axis=0)) / max(size * SAME, 1e-300))
-    _, first, place = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
-    vertices, faces = corners[first], place.reshape(-1, 3).astype(np.int64)
-    if np.prod(mesh.scale) < 0.0:  # a mirror image
-        faces = faces[:, ::-1]
-    i, j, k = faces.T
-    faces = np.ascontiguousarray(faces[(i != j) & (j != k) & (k != i)])
-    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
-    there, back = edges @ [len(vertices), 1], edges @ [1, len(vertices)]
-    if not np.array_equal(np.sort(there), np.sort(back)):
-        raise UnfitMeshError(label, "open", "close its surface, so that each edge has two faces")
-    if hull_of(vertices, label).flat:
-        raise UnfitMeshError(label, "flat", "give it a thickness")
-    if _volume(vertices[faces]) < 0.0:
-        raise UnfitMeshError(
-            label, "inverted", "turn its faces, so that they are anticlockwise from outside"
-        )
-    return vertices, faces
-
-
-def hollow(corners: Float) -> bool:
-    """True if the hull of a surface holds more than its inside; False of a flat one.
-
-    Parameters
-    ----------
-    corners : ndarray of float, shape (t, 3, 3)
-        Of its triangles. Where the surface is open this is a guess.
-    """
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        filled = float(ConvexHull(corners.reshape(-1, 3)).volume)
-    except (QhullError, ValueError):
-        return False
-    return filled - abs(_volume(corners)) > FILLED * filled
-
-
-def _volume(corners: Float) -> float:
-    """Signed volume inside a closed surface of triangles."""
-    a, b, c = np.moveaxis(corners - corners[0, 0], 1, 0)
-    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
 
 
 def _kept(vertices: Float, faces: NDArray[np.int64], label: str, concavity: float) -> list[Mesh]:

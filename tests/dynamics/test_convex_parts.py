@@ -10,8 +10,10 @@ from scipy.spatial import ConvexHull
 import dynamics as dy
 import graphsys as gs
 from dynamics.__main__ import main
-from dynamics.io.concave import HULLS, PARTS
+from dynamics.io.collision_meshes import CORNERS, HULLS, PARTS, TURNED, UNFIT
+from dynamics.parts import closed_surfaces
 from dynamics.parts import convex_parts as cp
+from dynamics.parts.closed_surfaces import closed_surface
 from dynamics.parts.convex_hulls import outermost
 from dynamics.parts.geometry import Geometry, Mesh
 
@@ -162,11 +164,10 @@ def test_bracket_hangs_over_a_rail():
     assert motion.body("bracket")[0][-1, 1] == pytest.approx(0.25, abs=0.05 * 0.15)
 
 
-def test_open_inverted_flat_and_huge_meshes_are_refused():
+def test_open_flat_and_huge_meshes_are_refused():
     mesh = torus()
     cases = {
-        "open": SimpleNamespace(vertices=mesh.vertices, faces=mesh.faces[1:]),
-        "inverted": SimpleNamespace(vertices=mesh.vertices, faces=mesh.faces[:, ::-1]),
+        r"open \(3 of 600 edges\)": SimpleNamespace(vertices=mesh.vertices, faces=mesh.faces[1:]),
         "flat": SimpleNamespace(vertices=mesh.vertices * [1, 1, 0], faces=mesh.faces),
         "200,000 triangles": SimpleNamespace(
             vertices=mesh.vertices, faces=np.tile(mesh.faces, (600, 1))
@@ -284,7 +285,8 @@ def test_load_cuts_collision_meshes(tmp_path):
     whole = dy.load(path, collide=True, ground=True)
     cut = dy.load(path, collide=True, ground=True, decompose=True)
 
-    assert whole.report.read[HULLS] == ["hook"]
+    # the hull of the U has its notch, 1 x 2 of 3 x 3, too
+    assert whole.report.changed == {HULLS: ["hook: hook.stl, hull 1.29 times its volume"]}
     assert len(whole.bodies["hook"].collisions) == 1
     parts = cut.bodies["hook"].collisions
     assert cut.report.read[PARTS] == ["hook"] * len(parts)
@@ -306,6 +308,105 @@ def test_load_leaves_open_meshes_as_hulls(tmp_path):
     with pytest.warns(dy.io.MergedLinkWarning, match="meshes that are open"):
         found = dy.load(path, decompose=True)
     assert len(found.bodies["hook"].collisions) == 1
+    # 28 triangles have 42 edges
+    assert found.report.changed == {UNFIT.format("open"): ["hook: hook.stl, 3 of 42 edges"]}
+
+
+def turned(mesh, *faces):
+    """The mesh with some faces, or all, the other way round."""
+    made = mesh.faces.copy()
+    chosen = list(faces) or slice(None)
+    made[chosen] = made[chosen][:, ::-1]
+    return SimpleNamespace(vertices=mesh.vertices, faces=made)
+
+
+@pytest.mark.parametrize("faces", [(), (3,), (0, 5, 6, 20), tuple(range(1, 28))])
+def test_faces_that_wind_inward_are_turned(tmp_path, faces):
+    mesh = prism(*U)
+    wrong = turned(mesh, *faces)
+    vertices, found, count = closed_surface(Mesh("", "", np.ones(3), **vars(wrong)), "mesh")
+    assert count == (len(faces) or 28)
+    assert volume(SimpleNamespace(vertices=vertices, faces=found)) == pytest.approx(volume(mesh))
+
+    report = dy.load(robot(tmp_path, wrong), collide=True, ground=True).report
+    assert report.changed == {
+        TURNED: [f"hook: hook.stl, {count} of 28"],
+        HULLS: ["hook: hook.stl, hull 1.29 times its volume"],
+    }
+
+
+def test_cavities_stay_cavities_and_pieces_turn_by_themselves():
+    cube = prism([(0, 0), (1, 0), (1, 1), (0, 1)], [(0, 1, 2), (0, 2, 3)], scale=1.0)
+    hole = SimpleNamespace(vertices=0.25 + 0.5 * cube.vertices, faces=cube.faces[:, ::-1])
+    aside = SimpleNamespace(vertices=cube.vertices + [2, 0, 0], faces=cube.faces)
+
+    def volume_of(*parts):
+        start = np.cumsum([0, *(len(part.vertices) for part in parts)])
+        vertices = np.vstack([part.vertices for part in parts])
+        faces = np.vstack([part.faces + k for part, k in zip(parts, start)])
+        mesh = Mesh("", "", np.ones(3), vertices, faces)
+        vertices, faces, count = closed_surface(mesh, "mesh")
+        return volume(SimpleNamespace(vertices=vertices, faces=faces)), count
+
+    assert volume_of(cube, hole) == (pytest.approx(7 / 8), 0)
+    assert volume_of(turned(cube), turned(hole)) == (pytest.approx(7 / 8), 24)
+    assert volume_of(turned(cube, 0), aside) == (pytest.approx(2.0), 1)
+
+
+def test_inverted_meshes_are_cut_like_their_mirror_images():
+    mesh = prism(*L)
+    assert volumes(dy.convex_parts(turned(mesh))) == volumes(dy.convex_parts(mesh))
+
+
+def test_only_what_touches_is_checked(tmp_path):
+    path = robot(tmp_path, turned(prism(*U), 0))
+    assert dy.load(path).report.changed == {}
+    assert dy.load(path, ground=True).report.changed == {}  # its hull touches a plane as it does
+
+
+def test_huge_meshes_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(closed_surfaces, "MOST", 20)
+    found = dy.load(robot(tmp_path, prism(*U)), collide=True, ground=True)
+    assert found.report.changed == {
+        UNFIT.format("of more than 20 triangles"): ["hook: hook.stl, 28"]
+    }
+
+
+def test_hulls_of_many_corners_are_named(tmp_path):
+    turn = 2 * np.pi * np.arange(20) / 20
+    disc = prism(
+        np.column_stack([np.cos(turn), np.sin(turn)]), [(0, k, k + 1) for k in range(1, 19)]
+    )
+    found = dy.load(robot(tmp_path, disc), collide=True, ground=True)
+    assert found.report.changed == {CORNERS: ["hook: hook.stl, of 40"]}
+
+
+@pytest.mark.parametrize("option", ["collide", "ground"])
+def test_meshes_without_meaning_are_refused_by_name(tmp_path, option):
+    mesh = prism(*U)
+    path = robot(tmp_path, mesh)
+    whole = (tmp_path / "hook.stl").read_text()
+    cases = {
+        "numbers that are not finite": whole.replace("vertex 0.0 ", "vertex nan ", 1),
+        "the STL file is broken": "solid a\nendsolid a\n",
+    }
+    for message, text in cases.items():
+        (tmp_path / "hook.stl").write_text(text)
+        with pytest.raises(ValueError, match=f"hook.urdf: mesh 'hook.stl' of 'hook': .*{message}"):
+            dy.load(path, **{option: True})
+        assert len(dy.load(path).bodies) == 1
+
+
+def test_meshes_that_touch_others_are_there_and_have_a_volume(tmp_path):
+    mesh = prism(*U)
+    path = robot(tmp_path, SimpleNamespace(vertices=mesh.vertices * [1, 1, 0], faces=mesh.faces))
+    with pytest.raises(ValueError, match="mesh 'hook.stl' of 'hook' lies in a plane"):
+        dy.load(path, collide=True, ground=True)
+    flat = dy.load(path, ground=True).contacts["ground|hook"]
+    assert len(flat.touches) == 8  # corners of the outline
+    (tmp_path / "hook.stl").unlink()
+    with pytest.raises(FileNotFoundError, match="mesh 'hook.stl' of 'hook' is not there"):
+        dy.load(path, collide=True, ground=True)
 
 
 def test_world_meshes_of_mjcf_are_cut(tmp_path):

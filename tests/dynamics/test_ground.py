@@ -5,6 +5,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.__main__ import main
+from dynamics.io.collision_meshes import CORNERS
 from dynamics.parts.geometry import Surface
 
 from .robots import joint, link, load, robot
@@ -120,8 +121,8 @@ def test_a_mesh_touches_by_the_corners_that_lie_farthest(tmp_path):
 
     assert len(points) <= 26 and points[:, 2].min() == pytest.approx(-0.2)
     assert np.ptp(points[:, :2], axis=0) == pytest.approx(0.4)
-    assert mech.report.left_out == {"collision meshes that cannot be read": ["lost.obj"]}
-    assert mech.report.changed == {"meshes that touch the ground by 26 corners at most": ["b"]}
+    assert mech.report.left_out == {"collision meshes that are not there": ["lost.obj"]}
+    assert mech.report.changed == {CORNERS: ["b: foot.obj, of 200"]}
 
 
 def test_what_cannot_stand_on_a_ground_is_refused(tmp_path):
