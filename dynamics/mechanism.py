@@ -631,21 +631,45 @@ class Mechanism:
         )
 
     @takes(ModelOptions, Model)
-    def finalize(self, timestep: float = 0.01, **options: Unpack[ModelOptions]) -> Model:
+    def finalize(
+        self,
+        timestep: float = 0.01,
+        *,
+        contacts: str | None = None,
+        **options: Unpack[ModelOptions],
+    ) -> Model:
         """Make the tables that a simulation runs on; the mechanism takes no changes from then on.
 
         Parameters
         ----------
         timestep : float, optional
             s.
+        contacts : {"auto"}, optional
+            Let every two shapes touch, by `collide` without options unless it was called before.
+            By default bodies touch as by `add_contact` and `collide`.
         **options
             Order, tolerances and checks of the steps.
 
         Returns
         -------
         Model
+
+        Raises
+        ------
+        ValueError
+            For parts that make no model, by the label of one of them.
         """
-        model = Model(self, timestep, **options)
+        if contacts not in (None, "auto"):
+            raise ValueError(f'contacts is {contacts!r}, and must be "auto" or None')
+        automatic = contacts == "auto" and not self.collisions
+        if automatic:
+            self.collide()
+        try:
+            model = Model(self, timestep, **options)
+        except BaseException:
+            if automatic:
+                self.collisions.clear()
+            raise
         self._finalize()
         return model
 

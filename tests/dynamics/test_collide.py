@@ -58,6 +58,28 @@ def test_neighbours_along_joints_are_left_out_with_bodies_without_shapes_between
     assert pairs_of(mechanism) == ["b0|b2"]
 
 
+def test_contacts_auto_is_collide_for_mechanisms_that_have_not_called_it():
+    found = chain([BALL, None, BALL, BALL, BALL]).finalize(contacts="auto").near.candidates
+    assert list(found.names) == ["b0|b3", "b0|b4", "b2|b4"]
+
+    mechanism = chain([BALL, None, BALL, BALL, BALL])
+    mechanism.collide(without=[("b0", "b3")])
+    found = mechanism.finalize(contacts="auto").near.candidates
+    assert list(found.names) == ["b0|b4", "b2|b4"]
+
+
+def test_contacts_that_are_refused_leave_a_mechanism_as_it_was():
+    mechanism = chain([BALL, BALL])
+    for refused in (True, "all"):
+        with pytest.raises(ValueError, match="contacts is .*, and must be"):
+            mechanism.finalize(contacts=refused)
+    with pytest.raises(ValueError, match="no two shapes that may touch"):
+        mechanism.finalize(contacts="auto")
+    assert mechanism.collisions == []
+    mechanism.add_body(BALL, name="free", position=(0, 1, 1))
+    assert len(mechanism.finalize(contacts="auto").near.candidates.names) == 2
+
+
 def test_bodies_that_fixed_joints_hold_together_are_one():
     mechanism = chain([BALL, BALL, BALL])
     held = mechanism.add_body(BALL, name="held", position=(0, 0, 2))
