@@ -1,9 +1,14 @@
 """The live view: steps by the clock, the spring of the mouse, and its server without a browser."""
 
 import asyncio
+import json
+import runpy
+import shutil
 import sys
 import time
 import warnings
+from html.parser import HTMLParser
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -182,6 +187,70 @@ def test_bodies_are_dragged_and_named(live):
     asyncio.run(click(None))
 
     assert live._picked.value == "<b>arm</b>"
+
+
+def test_names_reach_the_page_inside_one_attribute(live):
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
+    parser.feed(live._hover.content)
+    ((tag, attributes),) = found
+    assert tag == "img" and set(attributes) == {"src", "style", "onerror"}
+    assert attributes["onerror"].endswith('({"/bodies/0": "<b>arm</b>"})')
+
+
+#: Where the two bodies are in the window, from viser's own camera.
+PLACES = """JSON.stringify([0, 1].map((i) => {
+  const { nodeRefFromName, camera, canvas } = window.__viserMutable;
+  const at = nodeRefFromName["/bodies/" + i].getWorldPosition(camera.position.clone());
+  at.project(camera);
+  const box = canvas.getBoundingClientRect();
+  return [box.left + (at.x + 1) / 2 * box.width, box.top + (1 - at.y) / 2 * box.height];
+}))"""
+TIP = "document.getElementById('name of a body')"
+
+
+@pytest.mark.slow
+def test_a_browser_shows_the_name_of_the_body_under_the_pointer(tmp_path):
+    pytest.importorskip("viser", reason="viser is not installed")
+    if not (shutil.which("chromium") or shutil.which("chromium-browser")):
+        pytest.skip("Chromium is not installed")
+    animate = runpy.run_path(str(Path(__file__).parents[2] / "docs/pictures/animate.py"))
+    mech = dy.Mechanism(gravity=(0, 0, 0))
+    names = ["<b>a</b> & 'b' \"c\"", "two"]
+    for k, name in enumerate(names):
+        mech.add_body(dy.Box(0.4, 0.4, 0.4, mass=2.0), name=name, position=(k, 0, 0))
+    with warnings.catch_warnings(), mech.finalize(0.01).view(port=18090) as shown:
+        warnings.simplefilter("ignore")
+        browser = animate["Browser"](tmp_path / "profile")
+        try:
+            browser.ask("Emulation.setDeviceMetricsOverride", width=1200, height=800,
+                        deviceScaleFactor=1, mobile=False)  # fmt: skip
+            browser.ask("Page.navigate", url=shown.url)
+            wait_for(lambda: browser.run(f"!!({TIP} && window.__viserMutable?.canvas)"))
+            wait_for(lambda: browser.run("!!window.__viserMutable.nodeRefFromName['/bodies/1']"))
+            time.sleep(2.0)  # the camera comes to its place
+            places = json.loads(browser.run(PLACES))
+
+            def named(x, y):
+                for k in range(3):
+                    browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x + k, y=y)
+                    time.sleep(0.3)
+                return browser.run(f"{TIP}.style.display === 'none' ? null : {TIP}.textContent")
+
+            assert [named(*at) for at in places] == names
+            assert named(5.0, 600.0) is None
+        finally:
+            browser.process.terminate()
+            browser.process.wait()
+
+
+def wait_for(holds, seconds=60.0):
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.2)
 
 
 #: The kind of a part, its sizes and the corners of the box around it, before it is placed.

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import html
+import json
 import socket
 import threading
 import time
 from importlib import import_module
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +74,7 @@ class Live:
         self._draw_world(looks)
         self._frames = [self._draw_body(i, parts) for i, parts in enumerate(looks)]
         self._add_controls()
+        self._name_on_hover()
         self._stop = threading.Event()
         self.server.on_client_disconnect(lambda client: self._left())
         self._thread = threading.Thread(target=self._run, name="live view", daemon=True)
@@ -186,6 +190,14 @@ class Live:
 
         handle.on_drag("left")(drag)
         handle.on_click(click)
+
+    def _name_on_hover(self) -> None:
+        """Let the page show the name of the body under the pointer: viser has no event for it."""
+        script = files("dynamics.display.live").joinpath("names.js").read_text("utf-8")
+        names = {f"/bodies/{i}": name for i, name in enumerate(self._names)}
+        code = html.escape(f"({script})({json.dumps(names)})")
+        page = f'<img src="data:," style="display:none" onerror="{code}">'
+        self._hover = self.server.gui.add_html(page)
 
     def _left(self) -> None:
         """Let go of what a browser held that went away."""
