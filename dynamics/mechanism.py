@@ -411,6 +411,59 @@ class Mechanism:
         self._used.add(name)
         return made
 
+    def add_frame(
+        self,
+        name: Hashable,
+        on: Body | Frame | Hashable,
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+    ) -> Frame:
+        """Add a named frame, as the tip of a foot; also after `finalize`, as it changes no motion.
+
+        Parameters
+        ----------
+        name : hashable
+            Of no other frame.
+        on : Body, Frame, world or hashable
+            What it moves with, and whose frame its place is given in. A name means the frame of
+            this name, such as that of a link, or else the body.
+        position : array_like, shape (3,), optional
+            Of its origin, m.
+        orientation : array_like, shape (4,), optional
+            The new frame to the other one, scalar first.
+
+        Returns
+        -------
+        Frame
+
+        Raises
+        ------
+        ValueError
+            For the name of another frame, and numbers that make no place.
+        UnknownNameError
+            Where there is no such body or frame.
+        """
+        if name in self.frames:
+            raise ValueError(f"there is a frame {name!r}; give this one another name")
+        x = rotation.as_numbers(position, (3,), f"position of frame {name!r}")
+        q = rotation.as_numbers(orientation, (4,), f"orientation of frame {name!r}")
+        q = rotation.normalized(q)
+        if not isinstance(on, (Body, Frame, type(WORLD))):
+            found = WORLD if on == WORLD.name else self.bodies.get(on)
+            on = self.frames.get(on, found)
+        if isinstance(on, Frame) and self.frames.get(on.name) is on:
+            x = on.position + rotation.rotate(on.orientation, x)
+            q = rotation.multiply(on.orientation, q)
+            on = on.body
+        elif on is not WORLD and not (on and self.bodies.get(getattr(on, "name", None)) is on):
+            raise UnknownNameError(
+                f"frame {name!r} is to be on what is no body and no frame of this mechanism; there "
+                f"are bodies {list(self.bodies)} and frames {list(self.frames)}"
+            )
+        self.frames[name] = Frame(name, on, np.asarray(x), np.asarray(q))
+        return self.frames[name]
+
     def add_sensor(self, sensor: Measuring) -> Measuring:
         """Add a sensor, which `Sensors` read; also after `finalize`, as it changes no motion.
 

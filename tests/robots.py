@@ -95,6 +95,8 @@ def moved(model, mechanism, loops):
         return state
     rng = np.random.default_rng(1)
     for name, value in sampled(mechanism, rng).items():
+        if name in mechanism.tendons:  # joints and bodies make their lengths
+            continue
         joint, rate = mechanism.joints[name], rng.uniform(-1.0, 1.0, len(value))
         if joint.velocity_limits is not None:
             rate = np.clip(rate, *0.9 * joint.velocity_limits.T)

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -135,6 +136,15 @@ def jansen_walker():
     return dy.simulate(model, start, 4.0, every=4)
 
 
+def trot():
+    """A quadruped trots: Unitree's A1 where example-robot-data is installed."""
+    walk, spec = example("trot")["walk"], find_spec("cmeel_pth")
+    if spec is None:
+        return walk(seconds=1.5)
+    files = Path(spec.origin).parent / "cmeel.prefix/share/example-robot-data/robots"
+    return walk(files / "a1_description/urdf/a1.urdf", files, 1.5)
+
+
 def arch():
     """An arch too thin for its span: the stones lose hold of each other."""
     model = example("arch")["arch"](0.08)
@@ -142,7 +152,7 @@ def arch():
 
 
 SCENES = {
-    **{made.__name__: made for made in (jansen_walker, pile, dominoes, wall, chain, arch)},
+    **{made.__name__: made for made in (jansen_walker, trot, pile, dominoes, wall, chain, arch)},
     "double_pendulum": partial(from_zoo, "double_pendulum", 4.0),
     "heavy_top": partial(from_zoo, "heavy_top", 3.0),
     "four_bar": partial(from_zoo, "four_bar", 3.0),

@@ -10,6 +10,7 @@ import numpy as np
 import dynamics as dy
 from dynamics import rotation
 from dynamics.io import LoadWarning, UnsupportedElementWarning
+from dynamics.io.parsing import tree
 
 from .robots import falling, floating_slopes, mass_matrix, moved, pose_of_frame, slopes, solved
 
@@ -95,7 +96,7 @@ def largest(found, expected, least=0.0):
 
 def bare_urdf(path, balls):
     """Text of a URDF file without looks, with mass where `dy.load` put balls."""
-    root = ElementTree.parse(path).getroot()
+    root = tree(path)
     for element in list(root.iter()):
         for part in [part for part in element if part.tag in IDLE]:
             element.remove(part)

@@ -52,9 +52,10 @@ def moved(model, coordinates):
 def slopes(model, coordinates):
     """Velocities of all bodies for each unit rate: shape (6 n, number of coordinates)."""
     columns = []
+    rest = moved(model, coordinates)
     for name, value in coordinates.items():
         for unit in np.eye(np.size(value)):
-            state = moved(model, coordinates)
+            state = rest.copy()
             model.set_joint(state, name, value, unit)
             columns.append(twists_of(model, state).ravel())
     return np.array(columns).T

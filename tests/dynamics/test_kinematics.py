@@ -169,6 +169,46 @@ def test_loops_stay_closed_on_the_way_to_a_target():
     assert np.abs(model.constraint_violation(found)).max() < 1e-10
 
 
+def test_frames_of_ones_own_lie_on_bodies_frames_and_the_world():
+    mech = dy.Mechanism()
+    turned = np.sqrt([0.5, 0.0, 0.0, 0.5])  # a quarter about z
+    body = mech.add_body(
+        dy.Box(1.0, 1.0, 1.0, mass=1.0), name="a", position=(1, 0, 0), orientation=turned
+    )
+    first = mech.add_frame("first", body, position=(0.5, 0, 0), orientation=2.0 * turned)
+    mech.add_frame("second", "first", position=(0.5, 0, 0))
+    mech.add_frame("a", first, position=(0, 0, 1))
+    mech.add_frame("wall", mech.world, position=(0, 0, 2))
+    model = mech.finalize()
+    mech.add_frame("late", "a")
+    kinematics, state = dy.Kinematics(model), model.initial_state()
+
+    # a's x is y of the world, and the first frame's x is a's y
+    expected = {
+        "first": (1, 0.5, 0), "second": (0.5, 0.5, 0), "a": (1, 0.5, 1), "wall": (0, 0, 2),
+        "late": (1, 0.5, 1),
+    }  # fmt: skip
+    for name, x in expected.items():
+        np.testing.assert_allclose(kinematics.pose(state, name)[0], x, atol=1e-15)
+    np.testing.assert_allclose(kinematics.pose(state, "late")[1], (0, 0, 0, 1), atol=1e-15)
+
+
+def test_frames_without_a_place_are_refused():
+    mech = dy.Mechanism()
+    body = mech.add_body(dy.Box(1.0, 1.0, 1.0, mass=1.0), name="a")
+    mech.add_frame("tip", body)
+    other = dy.Mechanism().add_body(dy.Box(1.0, 1.0, 1.0, mass=1.0), name="a")
+    for on in ("b", None, other, 3):
+        with pytest.raises(dy.UnknownNameError, match="frame 'new' is to be on what is no body"):
+            mech.add_frame("new", on)
+    with pytest.raises(ValueError, match="there is a frame 'tip'"):
+        mech.add_frame("tip", body)
+    for place in ({"position": (1, 2)}, {"position": (np.nan, 0, 0)}, {"orientation": np.zeros(4)}):
+        with pytest.raises(ValueError):
+            mech.add_frame("new", body, **place)
+    assert list(mech.frames) == ["tip"]
+
+
 def test_unknown_frames_targets_of_another_shape_and_the_world_are_refused():
     model = arm()
     model.mechanism.frames["wall"] = Frame(
