@@ -210,10 +210,27 @@ def bare_mjcf(mujoco, path, mechanism):
     return model
 
 
+def without_tendons(mechanism):
+    """The same bodies and joints; couplings of tendons go, too."""
+    bare, tendons = mechanism.copy(), set(mechanism.tendons)
+    for name, one in mechanism.couplings.items():
+        if {one.leader, one.follower} & tendons:
+            del bare.couplings[name]
+    for name, one in mechanism.tendons.items():
+        del bare.tendons[name], bare.bodies[one.slider], bare.joints[name]
+    ends = {mechanism.world.name, *bare.bodies}
+    for name, one in mechanism.joints.items():  # those that hold a tendon's length
+        if name in bare.joints and not ends.issuperset(end.name for end in one.bodies):
+            del bare.joints[name]
+    bare.sensors.clear()
+    return bare
+
+
 def beside_mujoco(path, mechanism, seed=1):
     """Largest relative differences from MuJoCo's figures, in a random posture at rest."""
     import mujoco
 
+    mechanism = without_tendons(mechanism)
     theirs = bare_mjcf(mujoco, path, mechanism)
     data, model = mujoco.MjData(theirs), mechanism.finalize()
     rng = np.random.default_rng(seed)
