@@ -136,13 +136,25 @@ def jansen_walker():
     return dy.simulate(model, start, 4.0, every=4)
 
 
-def trot():
-    """A quadruped trots: Unitree's A1 where example-robot-data is installed."""
-    walk, spec = example("trot")["walk"], find_spec("cmeel_pth")
+def files_of_robots():
+    """Folder of example-robot-data."""
+    spec = find_spec("cmeel_pth")
     if spec is None:
-        return walk(seconds=1.5)
-    files = Path(spec.origin).parent / "cmeel.prefix/share/example-robot-data/robots"
-    return walk(files / "a1_description/urdf/a1.urdf", files, 1.5)
+        raise SystemExit("example-robot-data is not installed")
+    return Path(spec.origin).parent / "cmeel.prefix/share/example-robot-data/robots"
+
+
+def trot():
+    """Unitree's A1 trots."""
+    files = files_of_robots()
+    return example("trot")["walk"](files / "a1_description/urdf/a1.urdf", files, 1.5)
+
+
+def cassie():
+    """Cassie stands, and then steps in place."""
+    files = files_of_robots()
+    path = files / "cassie_description/robots/cassie_v2.sdf"
+    return example("cassie")["walk"](path, files, seconds=1.5)
 
 
 def arch():
@@ -151,8 +163,9 @@ def arch():
     return dy.simulate(model, model.initial_state(), 0.45)
 
 
+WALKERS = (jansen_walker, trot, cassie)
 SCENES = {
-    **{made.__name__: made for made in (jansen_walker, trot, pile, dominoes, wall, chain, arch)},
+    **{made.__name__: made for made in WALKERS + (pile, dominoes, wall, chain, arch)},
     "double_pendulum": partial(from_zoo, "double_pendulum", 4.0),
     "heavy_top": partial(from_zoo, "heavy_top", 3.0),
     "four_bar": partial(from_zoo, "four_bar", 3.0),

@@ -1,4 +1,4 @@
-"""The example of a trot: robots of files and one built by hand walk as far as their steps reach."""
+"""Examples of gaits: quadrupeds walk as far as their steps reach, Cassie steps in place."""
 
 import runpy
 from pathlib import Path
@@ -10,7 +10,8 @@ from dynamics import rotation
 
 from .others import SHARED, package_files
 
-trot = runpy.run_path(str(Path(__file__).parents[2] / "docs/examples/trot.py"))
+EXAMPLES = Path(__file__).parents[2] / "docs/examples"
+trot = runpy.run_path(str(EXAMPLES / "trot.py"))
 
 
 def check(path=None, within=None, seconds=4.0):
@@ -43,6 +44,25 @@ def test_robots_of_unitree_trot(name):
     if root is None:
         pytest.skip("example-robot-data is not installed")
     check(root / f"{name}_description/urdf/{name}.urdf", root)
+
+
+@pytest.mark.slow
+def test_cassie_stands_and_steps_in_place():
+    root, _ = package_files().get("example-robot-data", (None, []))
+    if root is None:
+        pytest.skip("example-robot-data is not installed")
+    cassie = runpy.run_path(str(EXAMPLES / "cassie.py"))
+    path = root / "cassie_description/robots/cassie_v2.sdf"
+    motion = cassie["walk"](path, root, seconds=4.0)
+    q = motion.frame("pelvis")[1]
+
+    assert (1.0 - 2.0 * (q[:, 1] ** 2 + q[:, 2] ** 2)).min() > np.cos(0.2)
+    assert motion.constraint_violation().max() < 1e-9
+    stood, steps = motion.time < 2.0, motion.time > 3.5
+    for side in cassie["SIDES"]:
+        ends = [motion.frame(f"{side} {end}")[0][:, 2] - cassie["SOLE"] for end in ("heel", "toe")]
+        lowest = np.min(ends, axis=0)  # of a foot that is in the air as a whole
+        assert lowest[stood].max() < 0.01 < 0.02 < lowest[steps].max()
 
 
 def test_a_cycle_of_a_foot_is_closed_and_half_of_it_on_the_ground():
