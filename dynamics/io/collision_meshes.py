@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from pathlib import PurePosixPath
 
 from dynamics.io.description import Description
 from dynamics.io.notes import Notes
@@ -61,6 +62,8 @@ def check_collision_meshes(
             found.obstacles[next(labels)] = part
     for ratio, name in sorted(check.concave, key=lambda one: -one[0]):
         notes.merge(HULLS, f"{name}, hull {ratio:.3g} times its volume")
+    for corners, name in sorted(check.corners, key=lambda one: -one[0]):
+        notes.merge(CORNERS, f"{name}, of {corners:,}")
 
 
 class _Check:
@@ -72,15 +75,16 @@ class _Check:
         self.found, self.notes = found, notes
         self.concavity, self.touching = concavity, touching
         self.concave: list[tuple[float, str]] = []
+        self.corners: list[tuple[int, str]] = []
 
     def __call__(self, geometry: Geometry, owner: str) -> list[Geometry]:
         """Convex parts of one shape, or the shape itself."""
         mesh = geometry.shape
         if not isinstance(mesh, Mesh):
             return [geometry]
-        title = mesh.path or geometry.name or "mesh"
+        title = PurePosixPath(mesh.path).name or geometry.name or "mesh"
         name = owner if title == owner else f"{owner}: {title}"
-        label = f"{self.notes.path.name}: mesh {title!r} of {owner!r}"
+        label = f"{self.notes.path.name}: mesh {(mesh.path or title)!r} of {owner!r}"
         try:
             vertices, faces, turned = closed_surface(mesh, label)
         except UnfitMeshError as error:
@@ -105,7 +109,8 @@ class _Check:
         return [geometry]
 
     def _count_corners(self, mesh: Mesh, label: str, name: str) -> None:
-        """Note a hull of which only some corners touch."""
-        corners = len(hull_of(corners_of(mesh), label).corners)
-        if self.touching and corners > MOST_CORNERS:
-            self.notes.merge(CORNERS, f"{name}, of {corners:,}")
+        """List a hull of which only some corners touch."""
+        if self.touching:
+            corners = len(hull_of(corners_of(mesh), label).corners)
+            if corners > MOST_CORNERS:
+                self.corners.append((corners, name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,7 @@ def _outermost(geometry: Geometry, name: Any, notes: Notes) -> Float | None:
         raise ValueError(f"{label}: {error}") from None
     corners = hull_of(corners, label).corners
     if len(corners) > MOST_CORNERS:
-        notes.merge(CORNERS, f"{name}: {title}, of {len(corners):,}")
+        notes.merge(CORNERS, f"{name}: {PurePosixPath(title).name}, of {len(corners):,}")
     corners = outermost(corners)
     turned = np.broadcast_to(geometry.orientation, (len(corners), 4))
     return np.asarray(geometry.position + rotation.rotate(turned, corners))
