@@ -309,11 +309,11 @@ class Factor(Sealed):
     def _use(self, values: Array) -> None:
         """Solve with the present factors from now on."""
         found, bound = self._factorization, self._refine_below
-        doubtful = found.doubtful or found.scaling is not None
+        doubtful = found.doubtful or found.scaling is not None or found.fronts is not None
         refine = found.pivot_ratio < bound or (doubtful and bound > 0.0)
         self._fast = self._fast_again = None
         self._remember(values, refine or found.must_refine)
-        if not found.must_refine and found.scaling is None:
+        if not found.must_refine and found.scaling is None and found.fronts is None:
             self._fast = found
             self._fast_again = found if found.plain else None
 
@@ -341,7 +341,7 @@ class Factor(Sealed):
             values = self._matrix().values
             with self._whole():
                 found = self._factorization
-                refines = found.refines and found.scaling is None  # else it has failed
+                refines = found.refines and found.scaling is None and found.fronts is None
                 try:
                     self._factorization, *_ = found.stable(values, refines)
                 except SingularPivotError:

@@ -171,7 +171,11 @@ class Symbolic:
         """
         if is_postorder(self.parent, *np.empty((2, self.parent.size), np.int64)):
             return self
-        found = analyze(self.graph, self.order, zero_diagonal=(), symmetric=self.symmetric)
+        return self.in_order(self.order)
+
+    def in_order(self, labels: Sequence[Hashable]) -> Symbolic:
+        """The same in another order, in which no node waits for another's pivots."""
+        found = analyze(self.graph, labels, zero_diagonal=(), symmetric=self.symmetric)
         return replace(found, ordering=self.ordering, candidates=self.candidates)
 
     # Computed from the fields, once, when they are first asked for.

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import coo_array, triu
 
 from .clock import fastest
 from .interface import Pointers, Solver, library, rows_in_order
@@ -21,13 +22,22 @@ def _mkl():
     return library(*([given] if given else installed), "mkl_rt")
 
 
+def _upper(A):
+    """Return the upper triangle of a matrix, all of its diagonal stored."""
+    upper, diagonal = coo_array(triu(A)), np.arange(A.shape[0])
+    data = np.append(upper.data, np.zeros(diagonal.size))
+    rows, columns = (np.append(k, diagonal) for k in (upper.row, upper.col))
+    return coo_array((data, (rows, columns)), A.shape).tocsr()
+
+
 class Pardiso(Solver):
-    """PARDISO for unsymmetric matrices, or for such whose pattern is symmetric.
+    """PARDISO for unsymmetric matrices, for such whose pattern is symmetric, or symmetric ones.
 
     Parameters
     ----------
-    matrix_type : {11, 1}
-        Real unsymmetric (scaled and matched by default), or of symmetric pattern.
+    matrix_type : {11, 1, -2}
+        Real unsymmetric (scaled and matched by default), of symmetric pattern, or symmetric
+        indefinite (scaled and matched).
     blocks : bool
         Hand the matrix in by dense blocks, BSR.
     our_order : bool
@@ -58,6 +68,8 @@ class Pardiso(Solver):
             permutation = np.array(order, np.int32)
         else:
             permutation = rows_in_order(system, order)
+        if self.matrix_type == -2:
+            A = _upper(A)
         A.sort_indices()
         self.x = np.empty(A.shape[0])
         self.start, self.column = A.indptr.astype(np.int32), A.indices.astype(np.int32)
@@ -85,8 +97,10 @@ class Pardiso(Solver):
         settings[0] = 1  # what follows is not the default
         settings[1] = 2  # METIS
         settings[9] = 13 if self.matrix_type == 11 else 8  # perturb pivots below 10^-x
-        if self.matrix_type == 11 and not self.our_order and not self.blocks:
+        if self.matrix_type in (11, -2) and not self.our_order and not self.blocks:
             settings[10] = settings[12] = 1  # scale and match
+        if self.matrix_type == -2:
+            settings[20] = 1  # 2 x 2 pivots
         settings[4] = int(self.our_order)
         settings[34] = 1  # indices begin at 0
         settings[36] = block if self.blocks else 0

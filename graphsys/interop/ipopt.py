@@ -35,8 +35,7 @@ from graphsys.c_code.build import shared_library
 from graphsys.kernels.base.address_table import new_frame
 from graphsys.kernels.frontal import equilibration, framed
 from graphsys.kernels.frontal.multifrontal import ALL_DELAYED, INFO
-from graphsys.numeric.fronts import THRESHOLD, Fronts
-from graphsys.symbolic import analyze
+from graphsys.numeric.fronts import MANY_DELAYED, WEAK_THRESHOLDS, Fronts
 from graphsys.system import System
 
 __all__ = ["library"]
@@ -50,22 +49,14 @@ PLACES = 64
 #: Patterns that are kept, and factorizations by Python: MA27's interface has no call that frees
 #: one.
 KEPT = PLACES
-#: Least pivot relative to its column that is taken before others, as in MUMPS and MA57.
-GOOD = 0.01
-#: Least pivot relative to its column that is taken rather than delayed. Ipopt's default asks for
-#: 1e-8; 1e-4 delays as few, and solutions keep ten digits before Ipopt refines them.
-WEAK = 1e-4
-#: ``ma27_pivtol`` up to which `WEAK` pivots are taken: its default. Ipopt raises it where it could
-#: not refine a solution.
+#: ``ma27_pivtol`` up to which weak pivots are taken: its default. Ipopt raises it where it could
+#: not refine a solution. The default asks for 1e-8; `fronts.WEAK_THRESHOLDS` delay as few.
 WEAK_UP_TO = 1e-8
 #: What rounding errors may be of a pivot: each refinement by Ipopt gains as much. They are those of
-#: the terms that it is a sum of, which pivots as small as `WEAK` of their column have multiplied.
+#: the terms that it is a sum of, which pivots as small as a weak one have multiplied.
 ERROR = 0.02
 #: Product l d l^T of the equilibrated matrix from which factors are doubtful: half of the digits.
 LARGEST = 1e8
-#: Pivots delayed by a first matrix, as a part of its rows, from which on rows are ordered where
-#: they were pivots. It saves a third of the time of factorizations of a chain of 8 masses.
-MANY_DELAYED = 0.1
 #: What the callbacks return instead of a number or a count, as in ma27.c.
 INTERRUPTED, NOT_REGULAR, UNKNOWN, FAILED = 0, -1, -2, -101
 
@@ -189,7 +180,7 @@ class Pattern:
                 self.system.values[...] = self.values(a)
                 self._symbolic = self.system.analyze()
                 order = self._symbolic.in_postorder
-                self._fronts[True] = Fronts(order, a.dtype, self.entries)
+                self._fronts[True] = Fronts(order, a.dtype, self.entries, WEAK_THRESHOLDS)
             if weak not in self._fronts:
                 order = self._symbolic.for_delayed_pivots
                 self._fronts[weak] = Fronts(order, a.dtype, self.entries)
@@ -211,9 +202,9 @@ class Pattern:
         if factors.factorize(a) is None or factors.delayed <= MANY_DELAYED * graph.rows:
             return factors
         order = factors.order()
-        found = analyze(graph, order, zero_diagonal=(), symmetric=True).in_postorder
+        found = self._symbolic.in_order(order).in_postorder
         with self._lock:
-            self._fronts[True] = Fronts(found, a.dtype, self.entries)
+            self._fronts[True] = Fronts(found, a.dtype, self.entries, WEAK_THRESHOLDS)
         return Factors(self, a, True)
 
     def keep_tables(self, factors: Factors) -> None:
@@ -262,7 +253,7 @@ class Factors:
         self._fronts = pattern.fronts(a, weak)
         self._info, self._signs = np.zeros(INFO), np.zeros(3)
         rows = self._fronts.symbolic.graph.rows
-        pivots = (GOOD, WEAK) if weak else (THRESHOLD, THRESHOLD)
+        pivots = self._fronts.thresholds
         # In an order with few delays, one per row costs more than another attempt.
         delays = rows if weak else np.inf
         least = np.finfo(float).eps / pivots[1] / ERROR  # relative to the terms of its sum

@@ -31,7 +31,7 @@ from graphsys.kernels.single.fused_solve import (
 from graphsys.matrix.equilibration import Scaling
 from graphsys.matrix.from_scipy import check_finite
 from graphsys.numeric import diagnosis, fast_calls, stability
-from graphsys.numeric.fronts import Fronts
+from graphsys.numeric.fronts import MANY_DELAYED, WEAK_THRESHOLDS, Fronts
 from graphsys.numeric.partial_update import Reach
 from graphsys.numeric.residuals import EPS, Matrix
 from graphsys.numeric.solver import Solver
@@ -130,10 +130,9 @@ class Factorization:
         self.stabilized = self.compared = False
         self._allocate(symbolic)
 
-    def _allocate(self, symbolic: Symbolic, delays: bool = False) -> None:
-        """Make new arrays for an elimination order, in which pivots may be delayed."""
-        self.symbolic, self.program = symbolic, symbolic.program
-        self.fronts = Fronts(symbolic, self.dtype) if delays else None
+    def _allocate(self, symbolic: Symbolic, fronts: Fronts | None = None) -> None:
+        """Make new arrays for an elimination order, in which fronts may delay pivots."""
+        self.symbolic, self.program, self.fronts = symbolic, symbolic.program, fronts
         if not self.refines_rows:
             self.program = symbolic.program.copy()
             self.program[REFINED] = NO_BLOCKS
@@ -146,7 +145,7 @@ class Factorization:
         self.reached: Ints | None = None  # supernodes of the last update
         self._tasks: Tasks | None = None
         size = symbolic.arena_size
-        if self.threads > 1 and not (self.last or delays) and worth_sharing(symbolic, self.dtype):
+        if self.threads > 1 and not (self.last or fronts) and worth_sharing(symbolic, self.dtype):
             self._reach = Reach.of(symbolic)
             self._tasks = Tasks.of(self._reach, self.threads)
             size += more_room(symbolic, self.threads)
@@ -177,12 +176,12 @@ class Factorization:
         return made
 
     def _in_order(
-        self, symbolic: Symbolic, scaling: Scaling | None, delays: bool = False
+        self, symbolic: Symbolic, scaling: Scaling | None, fronts: Fronts | None = None
     ) -> Factorization:
         """A copy with arrays of its own for another elimination order, not yet factorized."""
         other = copy(self)
         other.scaling = scaling
-        other._allocate(symbolic, delays)
+        other._allocate(symbolic, fronts)
         return other
 
     def __getstate__(self) -> dict[str, Any]:
@@ -462,6 +461,8 @@ class Factorization:
         """
         graph = self.symbolic.graph
         check_finite(graph, values)
+        if refines and delays is None and (weak := self._with_weak_pivots(values)) is not None:
+            return weak
         best: tuple[float, float, Factorization | None] = (np.inf, np.inf, None)
         sure: tuple[float, float, Factorization] | None = None  # with the smaller condition number
         failure = None
@@ -504,6 +505,30 @@ class Factorization:
         found.stabilized = True
         return found, error, condition
 
+    def _with_weak_pivots(self, values: Array) -> tuple[Factorization, float, float] | None:
+        """`stable` factors of a symmetric matrix as it is, by fronts with weak pivots.
+
+        Pivots stay where the analysis put them but for a few. Where many are delayed, nodes are
+        ordered once more, each where its last pivot was. None where refinement does not converge.
+        """
+        if not self.symbolic.symmetric or self.last or self.fronts is not None:
+            return None
+        symbolic = self.symbolic.in_postorder
+        for again in (False, True):
+            fronts = Fronts(symbolic, self.dtype, None, WEAK_THRESHOLDS)
+            trial = self._in_order(symbolic, None, fronts)
+            if trial._eliminate(values):
+                return None
+            if again or fronts.delayed <= MANY_DELAYED * symbolic.graph.rows:
+                break
+            symbolic = symbolic.in_order(fronts.order())
+        error, condition = trial._error(values)
+        if stability.is_singular(condition, self.dtype):
+            return None
+        trial.stabilized = False  # each solve looks whether rows of other scales have errors
+        stable = stability.is_stable(error, self.dtype) or trial._contracts(values)
+        return (trial, error, condition) if stable else None
+
     def _scalings(self, values: Array) -> Iterator[Scaling | None]:
         """Scalings to try: another one makes some matrices regular that are singular in the first.
 
@@ -523,7 +548,8 @@ class Factorization:
         if not delays:
             yield self._in_order(self.symbolic, scaling)
         if delays is not False:
-            yield self._in_order(self.symbolic.for_delayed_pivots, scaling, delays=True)
+            symbolic = self.symbolic.for_delayed_pivots
+            yield self._in_order(symbolic, scaling, Fronts(symbolic, self.dtype))
 
     def _failure(self, values: Array, row: int) -> SingularPivotError:
         """Error for a pivot block, found at a row, that is singular."""

@@ -204,7 +204,7 @@ class Solver:
         self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
     ) -> tuple[Array, SolveReport]:
         steps, error, strict = self._refine_all(matrix, flat, x, count, transposed)
-        if self.scaling is not None:
+        if self.scaling is not None or self.fronts is not None:
             x, taken, error, strict = self._refine_rows(
                 matrix, flat, x, count, transposed, error, strict
             )

@@ -1,0 +1,126 @@
+"""Interior-point systems of optimal control: KKT matrices at the iterates of Ipopt.
+
+``python -m benchmarks.interior_point`` in ``asv_benchmarks`` compares graphsys with MUMPS, KLU and
+PARDISO on a matrix of an early and one of a late iteration (CasADi; needs the peers' libraries).
+"""
+
+import casadi as ca
+import numpy as np
+from scipy.sparse import block_array, csc_array, csr_array, diags_array
+
+import graphsys as gs
+from tests.graphsys.ipopt_problems import control
+
+from .clock import fastest
+from .interface import Solver
+from .mumps import MUMPS
+from .pardiso import Pardiso
+from .suitesparse import KLU
+
+#: States, controls and stages.
+SIZES = [(3, 1, 1000), (6, 2, 300), (12, 4, 200), (27, 13, 100)]
+
+
+class _Iterates(ca.Callback):
+    """Keeps the unknowns and multipliers of every iteration."""
+
+    def __init__(self, nlp):
+        ca.Callback.__init__(self)
+        self.sizes = {"f": 1, **{k: nlp[k[-1]].numel() for k in ("x", "g", "lam_x", "lam_g")}}
+        self.found = []
+        self.construct("iterates", {})
+
+    def get_n_in(self):
+        return ca.nlpsol_n_out()
+
+    def get_n_out(self):
+        return 1
+
+    def get_sparsity_in(self, i):
+        return ca.Sparsity.dense(self.sizes.get(ca.nlpsol_out(i), 0), 1)
+
+    def eval(self, arguments):
+        now = {ca.nlpsol_out(i): np.array(v).ravel() for i, v in enumerate(arguments)}
+        self.found.append((now["x"], now["lam_x"], now["lam_g"]))
+        return [0]
+
+
+def kkt_matrices(states, controls, stages, seed=0):
+    """KKT matrices of all iterations: fixed unknowns left out, bounds condensed to a diagonal."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((states, states)) / np.sqrt(states) - np.eye(states)
+    B = rng.standard_normal((states, controls))
+
+    def rates(x, u):
+        return ca.mtimes(A, x) + ca.mtimes(B, u) + 0.3 * ca.sin(x)
+
+    def cost(x, u):
+        return ca.sumsqr(x) + 0.1 * ca.sumsqr(u)
+
+    start = rng.standard_normal(states)
+    nlp, given = control(rates, states, controls, stages, 0.02 * stages, cost, start)
+    iterates = _Iterates(nlp)
+    options = {"iteration_callback": iterates, "ipopt.print_level": 0, "print_time": 0}
+    ca.nlpsol("solver", "ipopt", nlp, options)(**given)
+    lam = ca.SX.sym("lam", nlp["g"].numel())
+    lagrangian = nlp["f"] + ca.dot(lam, nlp["g"])
+    hessian = ca.Function("hessian", [nlp["x"], lam], [ca.hessian(lagrangian, nlp["x"])[0]])
+    jacobian = ca.Function("jacobian", [nlp["x"]], [ca.jacobian(nlp["g"], nlp["x"])])
+    low, high = np.array(given["lbx"]), np.array(given["ubx"])
+    free = low < high
+    found = []
+    for x, lam_x, lam_g in iterates.found:
+        gap = np.maximum(np.minimum(x - low, high - x), 1e-9)
+        bounds = diags_array(np.where(free, np.abs(lam_x) / gap, 0.0))
+        H = csc_array(csc_array(hessian(x, lam_g).sparse()) + bounds)[free][:, free]
+        G = csc_array(jacobian(x).sparse())[:, free]
+        found.append(csr_array(block_array([[H, G.T], [G, None]])))
+    return found
+
+
+class Graphsys(Solver):
+    """A symmetric system of scalars, or with a node for each stage."""
+
+    group = "graphsys"
+
+    def __init__(self, dims):
+        self.dims = dims
+        self.name = "graphsys, scalars" if dims == 1 else "graphsys, stages"
+
+    def analyze(self, A, system, order):
+        system = gs.System.from_scipy(A, self.dims, symmetric=True)
+        self.factor, self.values = system.factorize(), system.values
+        self.refactorize, self.solve = self.factor.refactorize, self.factor.solve
+
+
+def stage_sizes(states, controls, stages):
+    """Rows of the nodes: controls and states of every stage, then its multipliers."""
+    between = [states + controls] * (stages - 1)
+    return [controls, *between, states] + [states] * stages
+
+
+def main():
+    for size in SIZES:
+        matrices = kkt_matrices(*size)
+        for name, A in (("early", matrices[len(matrices) // 3]), ("late", matrices[-2])):
+            b = np.random.default_rng(0).standard_normal(A.shape[0])
+            system, order = gs.System.from_scipy(A, 1), list(range(A.shape[0]))
+            solvers = [Graphsys(1), Graphsys(stage_sizes(*size)), MUMPS(), KLU(), Pardiso(-2)]
+            for solver in solvers:
+                solver.analyze(A.copy(), system, order)
+
+                def run(solver=solver, b=b):
+                    solver.refactorize(solver.values)
+                    return solver.solve(b)
+
+                x = np.array(run())
+                error = np.max(np.abs(A @ x - b) / (abs(A) @ np.abs(x) + np.abs(b)))
+                print(
+                    f"{size} {name} {solver.name}: {1e6 * fastest(run):.0f} us, error {error:.0e}",
+                    flush=True,
+                )
+                solver.close()
+
+
+if __name__ == "__main__":
+    main()
