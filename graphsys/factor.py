@@ -273,7 +273,8 @@ class Factor(Sealed):
                 return self
             if self._first:  # which may take its time
                 self._first = False
-                if found.doubtful and found.scaling is None and not found.can_refine(values):
+                chosen = found.scaling is not None or found.fronts is not None
+                if found.doubtful and not chosen and not found.can_refine(values):
                     found, *_ = found.stable(values, found.refines)
             self._factorization = found
             if self._regularized is not None:
@@ -624,7 +625,9 @@ class Factor(Sealed):
             )
         self._ready()
         found = self._factorization
-        if found.must_refine or found.doubtful and not found.can_refine(self._matrix().values):
+        weak = found.fronts is not None and found.fronts.is_weak  # which knows its rounding errors
+        doubtful = found.doubtful and not weak
+        if found.must_refine or doubtful and not found.can_refine(self._matrix().values):
             found = self._trusted("the inertia")
         positive, negative = measures.inertia(found)
         if positive + negative < self.shape[0]:

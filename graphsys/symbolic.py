@@ -174,7 +174,18 @@ class Symbolic:
         return self.in_order(self.order)
 
     def in_order(self, labels: Sequence[Hashable]) -> Symbolic:
-        """The same in another order, in which no node waits for another's pivots."""
+        """The same in another order, in which no node waits for another's pivots.
+
+        Parameters
+        ----------
+        labels : sequence of hashable
+            All labels.
+
+        Returns
+        -------
+        Symbolic
+            Its `ordering` has the name of this one's.
+        """
         found = analyze(self.graph, labels, zero_diagonal=(), symmetric=self.symmetric)
         return replace(found, ordering=self.ordering, candidates=self.candidates)
 

@@ -52,9 +52,6 @@ KEPT = PLACES
 #: ``ma27_pivtol`` up to which weak pivots are taken: its default. Ipopt raises it where it could
 #: not refine a solution. The default asks for 1e-8; `fronts.WEAK_THRESHOLDS` delay as few.
 WEAK_UP_TO = 1e-8
-#: What rounding errors may be of a pivot: each refinement by Ipopt gains as much. They are those of
-#: the terms that it is a sum of, which pivots as small as a weak one have multiplied.
-ERROR = 0.02
 #: Product l d l^T of the equilibrated matrix from which factors are doubtful: half of the digits.
 LARGEST = 1e8
 #: What the callbacks return instead of a number or a count, as in ma27.c.
@@ -253,10 +250,9 @@ class Factors:
         self._fronts = pattern.fronts(a, weak)
         self._info, self._signs = np.zeros(INFO), np.zeros(3)
         rows = self._fronts.symbolic.graph.rows
-        pivots = self._fronts.thresholds
+        pivots, least = self._fronts.thresholds, self._fronts.least_certain
         # In an order with few delays, one per row costs more than another attempt.
         delays = rows if weak else np.inf
-        least = np.finfo(float).eps / pivots[1] / ERROR  # relative to the terms of its sum
         self.bounds = np.array([*pivots, LARGEST, least, delays, 0.0])
         self._vectors, self._scale = np.empty((2, rows)), np.zeros(rows)
         self.frame = self._framed()

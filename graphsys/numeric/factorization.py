@@ -397,8 +397,9 @@ class Factorization:
         """
         if not self.doubtful and self.fronts is None:
             return self, 0.0
+        small = self.fronts is None or self.fronts.is_weak  # as pivots may be
         dominant = delays and self.fronts is None and self._is_dominant(values)
-        found, replace = self, delays and self.fronts is None and not dominant
+        found, replace = self, delays and small and not dominant
         if not replace:
             error, condition = self.instability(values)
             replace = not stability.is_stable(error, self.dtype)

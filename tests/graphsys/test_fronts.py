@@ -6,6 +6,7 @@ import pickle
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
@@ -24,7 +25,7 @@ from graphsys.kernels.frontal.front import (
 )
 from graphsys.kernels.frontal.pivots import count_signs
 from graphsys.numeric.factorization import Factorization
-from graphsys.numeric.fronts import THRESHOLD, Fronts
+from graphsys.numeric.fronts import MANY_DELAYED, THRESHOLD, WEAK_THRESHOLDS, Fronts
 
 TYPES = [
     np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
@@ -416,6 +417,55 @@ def test_barrier_systems_of_optimal_control_keep_their_digits_and_inertia():
     size = abs(matrix) @ np.abs(x) + np.abs(b)
     assert (np.abs(matrix @ x - b) / size).max() <= 1e-14
     assert factor.report.refinements <= 2 and factor.inertia() == (n, m)
+
+    found = factor._factorization  # pivots stay in the order of the analysis, but for a few
+    assert found.fronts is not None and found.scaling is None
+    assert found.fronts.thresholds == WEAK_THRESHOLDS
+    for seed in range(3):  # other barriers
+        rng = np.random.default_rng(seed)
+        for k in range(stages):
+            system[("z", k), ("z", k)] = np.diag(10.0 ** rng.uniform(-10, 10, width))
+        matrix = system.to_scipy()
+        x = factor.refactorize(system.values).solve(b)
+        size = abs(matrix) @ np.abs(x) + np.abs(b)
+        assert (np.abs(matrix @ x - b) / size).max() <= 1e-14
+        assert factor.inertia() == (n, m)
+
+
+def test_nodes_are_ordered_where_their_pivots_were_if_many_are_delayed():
+    # a zero Hessian: each state gets its pivot from a constraint, whatever the order says
+    n = 40
+    graph = nx.Graph((("x", k), ("c", k)) for k in range(n))
+    graph.add_edges_from((("c", k), ("x", k + 1)) for k in range(n - 1))
+    system = gs.System(graph, 1, symmetric=True)
+    for k in range(n):
+        system[("x", k), ("x", k)] = 1e-9
+        system[("c", k), ("x", k)] = 1.0
+        if k < n - 1:
+            system[("c", k), ("x", k + 1)] = -0.5
+    symbolic = system.analyze([("x", k) for k in range(n)] + [("c", k) for k in range(n)])
+    before = Factorization(symbolic, np.dtype(float), refine_below=1.0)
+    found, *_ = before.stable(system.values, refines=True)
+
+    fronts = Fronts(symbolic.in_postorder, np.dtype(float), None, WEAK_THRESHOLDS)
+    assert fronts.factorize(system.values) == 0 and fronts.delayed > MANY_DELAYED * 2 * n
+    assert found.fronts is not None and found.fronts.delayed <= MANY_DELAYED * 2 * n
+    assert list(found.symbolic.order) != list(symbolic.order)
+    b = np.arange(2.0 * n)
+    x = found.fronts.solve(b, 1, False)
+    assert x == pytest.approx(np.linalg.solve(system.to_scipy().toarray(), b), rel=1e-9)
+    assert found.fronts.inertia() == (n, n)
+
+
+def test_weak_pivots_of_rows_of_other_scales_do_not_hide_errors():
+    # [[0, 1, 1], [1, 1, 0], [1, 0, 2]] with rows and columns scaled by powers of two far apart
+    A = np.array([[1e-3, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 0.0, 2.0]])
+    for seed in range(40):
+        scale = np.random.default_rng(seed).integers(-240, 241, 3)
+        wide = sp.csr_array(np.ldexp(np.ldexp(A, scale[:, None]), scale))
+        b = np.ldexp(A @ [1.0, -2.0, 3.0], scale)
+        x = gs.System.from_scipy(wide, symmetric=True).factorize().solve(b)
+        assert np.ldexp(x, scale) == pytest.approx([1.0, -2.0, 3.0], rel=1e-14)
 
 
 def test_factors_with_delayed_pivots_serve_every_function_of_a_factor():

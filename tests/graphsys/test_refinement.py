@@ -1,5 +1,6 @@
 """Iterative refinement with the factors of another matrix, whose steps are known by hand."""
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from graphsys.kernels.single.refinement import (
     REACHED,
     maximum_norm,
     refined_work,
+    residual_error,
     solve_refined,
 )
 from graphsys.numeric.residuals import Matrix, joined_tables
@@ -124,3 +126,34 @@ def test_the_norm_sees_each_entry(rows):
     for k in range(rows):
         x[1 + k] = -3.0 - k
         assert maximum_norm(x, 1, rows) == 3.0 + k
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("dims", [[1, 9, 1, 0, 2, 17], [12, 1, 10, 1, 1, 3]])
+def test_residual_and_backward_error_of_nodes_of_mixed_sizes(kind, dims):
+    rng = np.random.default_rng(3)
+    system = gs.System(nx.gnm_random_graph(6, 9, seed=2), dims, dtype=kind)
+
+    def numbers(*shape):
+        values = rng.standard_normal(shape)
+        if np.dtype(kind).kind == "c":
+            values = values + 1j * rng.standard_normal(shape)
+        return values.astype(kind)
+
+    system.values[...] = numbers(system.values.size)
+    A, eps = system.to_scipy().toarray(), float(np.finfo(kind).eps)
+    x, b = numbers(2, A.shape[0]), numbers(2, A.shape[0])
+    b[1] = A @ x[1]  # to rounding: no floor is needed
+    for transposed, matrix in ((False, A), (True, A.T)):
+        r = np.empty_like(b)
+        sizes = np.empty(2 * max(A.shape[0], 8), kind)
+        error, strict = residual_error(
+            system.graph.tables(), max(dims), system.values, transposed, b.ravel(), 2, x.ravel(),
+            eps, np.inf, sizes, r.ravel(),
+        )  # fmt: skip
+        wanted = b - x @ matrix.T
+        size = np.abs(x) @ np.abs(matrix).T + np.abs(b)
+        floor = eps**FLOOR * np.abs(matrix).sum(axis=1) * np.abs(x).max(axis=1, keepdims=True)
+        assert np.abs(r - wanted).max() <= 64 * eps * size.max()
+        assert strict == pytest.approx((np.abs(r) / size).max(), rel=64 * eps)
+        assert error == pytest.approx((np.abs(r) / np.maximum(size, floor)).max(), rel=64 * eps)

@@ -27,9 +27,6 @@ REACHED = 4.0
 #: The same without `FLOOR`, 7.1e-15 in double precision. The residual of a row of n entries is
 #: itself off by up to (n + 1) / 2 of these units: 1e-14 for rows of up to 24 entries.
 FINE = 32.0
-#: Rows per node below which a loop over rows is faster than registers for the rows of a node: it
-#: takes 0.8 of the time with blocks of 1.
-FEW_ROWS = 2
 #: Power of ``eps`` that bounds from below what a residual is compared with.
 FLOOR = 2.0 / 3.0
 
@@ -181,9 +178,8 @@ def residual_error(
     rows only. Nodes of up to `FINE` may count by the latter in both. No block has more than
     ``widest`` rows. ``sizes`` is workspace, ``2 max(rows, LANES)``.
     """
-    nodes, rows = tables[0].size, tables[1][tables[0].size]
-    small = widest <= SMALL and rows >= FEW_ROWS * nodes
-    if small and count == 1 and not transposed and is_real(x):
+    rows = tables[1][tables[0].size]
+    if widest <= SMALL and count == 1 and not transposed and is_real(x):
         floor = eps**FLOOR * maximum_norm(x, 0, rows)
         small_residual(r, sizes, None, b, values, x, floor, FINE * eps, enough, *tables)
         return (
