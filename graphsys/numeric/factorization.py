@@ -511,8 +511,10 @@ class Factorization:
 
         Pivots stay where the analysis put them but for a few. Where many are delayed, nodes are
         ordered once more, each where its last pivot was. None where refinement does not converge.
+        Single precision has no digits to lose.
         """
-        if not self.symbolic.symmetric or self.last or self.fronts is not None:
+        known = self.last or self.fronts is not None
+        if not self.symbolic.symmetric or known or self.eps > EPS[np.dtype(np.float64)]:
             return None
         symbolic = self.symbolic.in_postorder
         for again in (False, True):
