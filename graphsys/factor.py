@@ -148,7 +148,7 @@ class Factor(Sealed):
         """Smallest pivot relative to the largest magnitude its row ever had in its pivot block.
 
         It is at most 1: the smaller, the more digits were lost by cancellation. The magnitude of
-        complex numbers is |Re| + |Im| here.
+        complex numbers is ``|Re| + |Im|`` here.
         """
         return self._factorization.pivot_ratio
 
