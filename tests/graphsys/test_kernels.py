@@ -11,6 +11,7 @@ from graphsys.kernels.base.layout import NODAL_AT
 from graphsys.kernels.blocks import blocks, reference
 from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM_WORK, invert_medium
+from graphsys.kernels.blocks.wide import PANEL, invert_wide
 
 TYPES = [
     np.float64, np.float32, np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow),
@@ -271,6 +272,38 @@ def test_large_inverse_is_the_inverse(n):
         assert invert_large(d, 0, n, d, 0, n, s, 0, n) > 0
         error = np.abs(d.reshape(n, n, order="F") @ block - np.eye(n)).max()
         assert error < 64 * n * np.finfo(float).eps * np.linalg.cond(block)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", [9, 16, 17, 24, 31, 50])
+def test_wide_inverse_is_the_inverse_in_place(dtype, n):
+    rng = np.random.default_rng(n)
+    for block in inverse_cases(rng, n, dtype):
+        s = np.abs(np.pad(block, (2, 0))).max(axis=1)
+        work, d = numbers(rng, PANEL * n + 7, dtype), numbers(rng, (n + 2) * n + 20, dtype)
+        view = reference._matrix(d, 5, n + 2, n, n)
+        view[...] = block
+        plain, plain_s, outside = d.copy(), s.copy(), d.copy()
+        ratio = invert_wide(d, 5, n + 2, s, 2, n, work, 7)
+        plain_ratio = invert_large(plain, 5, n + 2, plain, 5, n + 2, plain_s, 2, n)
+
+        bound = 64 * n * np.finfo(dtype).eps * np.linalg.cond(block)
+        assert np.abs(view @ block - np.eye(n)).max() < bound
+        assert 0 < ratio <= 1  # rounding may choose other pivots than the plain loops do
+        if np.count_nonzero(block) == n:  # one entry a row: there is no choice
+            assert ratio == plain_ratio
+        reference._matrix(outside, 5, n + 2, n, n)[...] = view
+        assert np.array_equal(d, outside)  # nothing else was touched
+
+
+def test_wide_blocks_that_have_no_inverse():
+    n, last = 20, np.eye(20)
+    last[17] = last[18]
+    overflows = np.diag(np.full(n, 1e-310))
+    for block in (np.zeros((n, n)), np.ones((n, n)), last, np.full((n, n), np.nan), overflows):
+        d, s, work = block.ravel(order="F").copy(), np.ones(n), np.zeros(PANEL * n)
+        with np.errstate(all="ignore"):
+            assert not invert_wide(d, 0, n, s, 0, n, work, 0) > 1e-14
 
 
 @pytest.mark.parametrize("n", range(1, 9))

@@ -29,6 +29,10 @@ def lines_run(kernel, *arguments):
     return count
 
 
+def _inverted_in_place(d, d_at, ldd, s, s_at, n, *work):
+    return large.invert_large(d, d_at, ldd, d, d_at, ldd, s, s_at, n)
+
+
 def block_operations(monkeypatch, modules, kernel, *arguments):
     """Multiplications and additions of the blocks that a kernel multiplies and inverts.
 
@@ -56,6 +60,7 @@ def block_operations(monkeypatch, modules, kernel, *arguments):
         plain[name] = counting(product, lambda *given: 2 * given[-3] * given[-2] * given[-1])
     for name, function in INVERSES.items():
         plain[name] = counting(function, lambda *given: 2 * given[-1] ** 3)
+    plain["invert_wide"] = counting(_inverted_in_place, lambda *given: 2 * given[5] ** 3)
     names = {module.__name__ for module in modules}
     with monkeypatch.context() as patch:
         for module in modules:

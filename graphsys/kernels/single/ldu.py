@@ -43,7 +43,6 @@ from graphsys.kernels.blocks.blocks import (
     subtract_product,
 )
 from graphsys.kernels.blocks.growth import pivot_growth
-from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM, invert_medium
 from graphsys.kernels.blocks.supernodes import (
     FAILED,
@@ -54,6 +53,7 @@ from graphsys.kernels.blocks.supernodes import (
     update_target,
 )
 from graphsys.kernels.blocks.weak import is_weak, keep_weak, recall_weak, scale_weak
+from graphsys.kernels.blocks.wide import invert_wide
 from graphsys.kernels.single.nodal_ldu import factorize_nodal
 
 
@@ -222,7 +222,7 @@ def _invert_wide(arena, d, m, magnitude, first, scratch, w, work_at):
     if SMALL < w <= MEDIUM:
         ratio = invert_medium(arena, d, m, arena, d, m, magnitude, scratch, w, arena, work_at)
     else:
-        ratio = invert_large(arena, d, m, arena, d, m, magnitude, scratch, w)
+        ratio = invert_wide(arena, d, m, magnitude, scratch, w, arena, work_at)
     magnitude[scratch] = ratio
 
 
