@@ -4,12 +4,10 @@
 PARDISO on a matrix of an early and one of a late iteration (CasADi; needs the peers' libraries).
 """
 
-import casadi as ca
 import numpy as np
 from scipy.sparse import block_array, csc_array, csr_array, diags_array
 
 import graphsys as gs
-from tests.graphsys.ipopt_problems import control
 
 from .clock import fastest
 from .interface import Solver
@@ -21,32 +19,8 @@ from .suitesparse import KLU
 SIZES = [(3, 1, 1000), (6, 2, 300), (12, 4, 200), (27, 13, 100)]
 
 
-class _Iterates(ca.Callback):
-    """Keeps the unknowns and multipliers of every iteration."""
-
-    def __init__(self, nlp):
-        ca.Callback.__init__(self)
-        self.sizes = {"f": 1, **{k: nlp[k[-1]].numel() for k in ("x", "g", "lam_x", "lam_g")}}
-        self.found = []
-        self.construct("iterates", {})
-
-    def get_n_in(self):
-        return ca.nlpsol_n_out()
-
-    def get_n_out(self):
-        return 1
-
-    def get_sparsity_in(self, i):
-        return ca.Sparsity.dense(self.sizes.get(ca.nlpsol_out(i), 0), 1)
-
-    def eval(self, arguments):
-        now = {ca.nlpsol_out(i): np.array(v).ravel() for i, v in enumerate(arguments)}
-        self.found.append((now["x"], now["lam_x"], now["lam_g"]))
-        return [0]
-
-
-def kkt_matrices(states, controls, stages, seed=0):
-    """KKT matrices of all iterations: fixed unknowns left out, bounds condensed to a diagonal."""
+def control_problem(ca, states, controls, stages, seed):
+    """Multiple shooting with one step of the classical Runge-Kutta method per stage."""
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((states, states)) / np.sqrt(states) - np.eye(states)
     B = rng.standard_normal((states, controls))
@@ -54,19 +28,63 @@ def kkt_matrices(states, controls, stages, seed=0):
     def rates(x, u):
         return ca.mtimes(A, x) + ca.mtimes(B, u) + 0.3 * ca.sin(x)
 
-    def cost(x, u):
-        return ca.sumsqr(x) + 0.1 * ca.sumsqr(u)
-
+    X = [ca.SX.sym("x", states) for _ in range(stages + 1)]
+    U = [ca.SX.sym("u", controls) for _ in range(stages)]
+    h, gaps = 0.02, []
+    for x, u, y in zip(X, U, X[1:], strict=False):
+        a = rates(x, u)
+        b = rates(x + h / 2 * a, u)
+        c = rates(x + h / 2 * b, u)
+        d = rates(x + h * c, u)
+        gaps.append(x + h / 6 * (a + 2 * b + 2 * c + d) - y)
+    cost = sum(ca.sumsqr(x) + 0.1 * ca.sumsqr(u) for x, u in zip(X, U, strict=False))
+    unknowns = [v for pair in zip(X, U, strict=False) for v in pair] + [X[-1]]
+    free, bound = np.full(states, np.inf), np.ones(controls)
     start = rng.standard_normal(states)
-    nlp, given = control(rates, states, controls, stages, 0.02 * stages, cost, start)
-    iterates = _Iterates(nlp)
+    low = np.concatenate([start, -bound, *[np.append(-free, -bound)] * (stages - 1), -free])
+    high = np.concatenate([start, bound, *[np.append(free, bound)] * (stages - 1), free])
+    guess = np.concatenate([np.append(start, 0.0 * bound)] * stages + [start])
+    nlp = {"x": ca.vertcat(*unknowns), "f": cost, "g": ca.vertcat(*gaps)}
+    return nlp, {"x0": guess, "lbx": low, "ubx": high, "lbg": 0.0, "ubg": 0.0}
+
+
+def kkt_matrices(states, controls, stages, seed=0):
+    """KKT matrices of all iterations: fixed unknowns left out, bounds condensed to a diagonal."""
+    import casadi as ca
+
+    nlp, given = control_problem(ca, states, controls, stages, seed)
+    sizes = {"f": 1, **{k: nlp[k[-1]].numel() for k in ("x", "g", "lam_x", "lam_g")}}
+
+    class Iterates(ca.Callback):
+        """Keeps the unknowns and multipliers of every iteration."""
+
+        def __init__(self):
+            ca.Callback.__init__(self)
+            self.found = []
+            self.construct("iterates", {})
+
+        def get_n_in(self):
+            return ca.nlpsol_n_out()
+
+        def get_n_out(self):
+            return 1
+
+        def get_sparsity_in(self, i):
+            return ca.Sparsity.dense(sizes.get(ca.nlpsol_out(i), 0), 1)
+
+        def eval(self, arguments):
+            now = {ca.nlpsol_out(i): np.array(v).ravel() for i, v in enumerate(arguments)}
+            self.found.append((now["x"], now["lam_x"], now["lam_g"]))
+            return [0]
+
+    iterates = Iterates()
     options = {"iteration_callback": iterates, "ipopt.print_level": 0, "print_time": 0}
     ca.nlpsol("solver", "ipopt", nlp, options)(**given)
     lam = ca.SX.sym("lam", nlp["g"].numel())
     lagrangian = nlp["f"] + ca.dot(lam, nlp["g"])
     hessian = ca.Function("hessian", [nlp["x"], lam], [ca.hessian(lagrangian, nlp["x"])[0]])
     jacobian = ca.Function("jacobian", [nlp["x"]], [ca.jacobian(nlp["g"], nlp["x"])])
-    low, high = np.array(given["lbx"]), np.array(given["ubx"])
+    low, high = given["lbx"], given["ubx"]
     free = low < high
     found = []
     for x, lam_x, lam_g in iterates.found:

@@ -13,8 +13,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-#: Modules whose functions are called when objects are deleted: Python drops what they raise.
-DELETING = ("weakref", "_weakrefset")
+#: Modules whose functions are called when objects are deleted, or by the garbage collector (as
+#: hypothesis' are): Python drops what they raise.
+DELETING = ("weakref", "_weakrefset", "hypothesis.internal.conjecture.junkdrawer")
 
 
 def is_ours(frame):
