@@ -258,9 +258,11 @@ class NearModels:
         near = self.of(pairs)
         after = near.model.state_of(np.zeros(near.model.state_size), state.time)
         after.data[near.columns] = state.data
-        twists = np.zeros((near.model.n_bodies, layout.TWIST))
-        twists[: self.model.n_bodies] = coordinates.twists_of(self.model, state)
-        self._place(near, after, np.flatnonzero(near.places.plane >= 0), twists)
+        planes = np.flatnonzero(near.places.plane >= 0)
+        if planes.size:
+            twists = np.zeros((near.model.n_bodies, layout.TWIST))
+            twists[: self.model.n_bodies] = coordinates.twists_of(self.model, state)
+            self._place(near, after, planes, twists)
         return Entry(near, after, watch)
 
     def remembered(self, state: State) -> Entry | None:
