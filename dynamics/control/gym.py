@@ -17,14 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 import graphsys as gs
 from dynamics import rotation
 from dynamics.display.animation import Sketch
-from dynamics.errors import ConvergenceError, InconsistentStateError
+from dynamics.errors import InconsistentStateError
+from dynamics.interrupts import around
 from dynamics.kernels.base.run_totals import TOTALS_SIZE
 from dynamics.kernels.base.step_info import INFO_SIZE, LENGTH
 from dynamics.kinematics.joint_space import JointSpace
-from dynamics.kinematics.near_run import Part
+from dynamics.kinematics.near_run import NearRun, Part
+from dynamics.kinematics.plane_placement import placed
 from dynamics.parts.sensors import Sensor
 from dynamics.sensors.suite import Sensors, read_side_by_side
-from dynamics.simulation import check_start, simulate
+from dynamics.simulation import check_start
 from dynamics.state import interval_of
 from dynamics.tables.inputs import check_positive
 from dynamics.trajectory import Trajectory
@@ -212,22 +214,26 @@ class Task:
     def _advance_near(
         self, states: Float, actions: Float, traces: Sequence[Trace]
     ) -> NDArray[np.bool_]:
-        """`advance` of a model that finds its contacts: planes are placed anew every time."""
-        model, done = self.model, np.ones(len(states), bool)
-        seconds = self.skip * model.timestep
+        """`advance` of a model that finds its contacts."""
+        model, near, done = self.model, self.model.near, np.ones(len(states), bool)
+        assert near is not None
+        outside, callbacks = np.zeros((1, 0)), model.tables.callbacks
         for i, (action, trace) in enumerate(zip(actions, traces)):
-            control = self.most * np.clip(action, -1.0, 1.0)
-            try:
-                start = model.state_of(states[i].copy())
-                start.interval, start.memory = trace.interval, trace.memory
-                motion = simulate(model, start, seconds, controls=control)
-            except ConvergenceError as error:
-                motion, done[i] = error.trajectory, False
-            states[i] = motion.states[-1]
-            trace.interval, trace.memory = motion.final.interval, motion.memory
-            if self.sensors.sensors:
-                trace.parts = motion.at(np.array([len(motion) - 1])).parts
-            trace.steps += len(motion) - 1
+            start = model.state_of(states[i].copy(), trace.steps * model.timestep)
+            start.interval, start.memory = trace.interval, trace.memory
+            control = self.most * np.clip(action[None], -1.0, 1.0)
+            run = NearRun(near, placed(model, start), self.skip + 1, (0, control, outside))
+            with around(callbacks), run:
+                took = run.advance(0, self.skip)
+                if took < self.skip:
+                    for call in callbacks:
+                        call.reraise()
+                end = run.whole((trace.steps + took) * model.timestep)
+                if self.sensors.sensors:
+                    trace.parts = (Part(run.near.pairs, run.state.data[None].copy()),)
+            states[i], done[i] = end.data, took == self.skip
+            trace.interval, trace.memory = end.interval, end.memory
+            trace.steps += took
         return done
 
     def look(
