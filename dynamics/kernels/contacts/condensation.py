@@ -422,6 +422,16 @@ def add_contacts(plan, contacts, values):
 
 
 @kernel
+def join_bodies(plan, contacts):
+    """True if any of the contacts that act is one of two bodies."""
+    for nth in range(acting_contacts(plan, contacts)):
+        at = plan[CONTACT_AT] + acting_contact(plan, contacts, nth) * CONTACT_FIELDS
+        if plan[at + A] < plan[BODIES] and plan[at + B] < plan[BODIES]:
+            return True
+    return False
+
+
+@kernel
 def clear_pairs(plan, values):
     """Blocks between the bodies of contacts <- 0, before anything is added."""
     last = -1

@@ -18,6 +18,7 @@ from dynamics.kernels.contacts.condensation import (
     clear_pairs,
     condense,
     correct,
+    join_bodies,
     steps_of,
     take_step,
 )
@@ -41,7 +42,7 @@ from dynamics.kernels.contacts.islands import (
 )
 from dynamics.kernels.contacts.refinement import solve_refined
 from dynamics.kernels.interval.matrix import assemble
-from graphsys.kernels import factorize
+from graphsys.kernels import factorize, factorize_plain
 
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14
@@ -57,6 +58,18 @@ FALL = 0.01
 #: Momentum error over the tolerance below which the next iteration is a chord step: it keeps the
 #: factors. Always factorizing takes 1.2 times as long (quadruped that stands, hinge at a limit).
 NEAR = 1e2
+
+
+@kernel
+def factorize_contacts(plan, program, contacts, solver):
+    """Factorize the matrix; 0, or not. Stiff contacts of two bodies alone make blocks weak."""
+    if join_bodies(plan, contacts):
+        return factorize(
+            program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
+        )
+    return factorize_plain(
+        program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
+    )
 
 
 @kernel
@@ -123,10 +136,7 @@ def path_attempt(
             assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
             add_contacts(plan, contacts, values)
-            failed = factorize(
-                program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
-            )
-            if failed != 0:
+            if factorize_contacts(plan, program, contacts, solver) != 0:
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
             fresh = rows == 0

@@ -17,7 +17,6 @@ from graphsys.kernels.base.layout import (
     BY_PIVOTS,
     NEIGHBOUR_FIELDS,
     NODE_FIELDS,
-    REFINED,
     WEAK_BLOCK,
     WEAK_COLUMNS,
     WORK_AT,
@@ -46,14 +45,14 @@ def scale_weak(arena, to, ld, d, m, w, columns, work_at):
 
 
 @kernel
-def is_weak(program, ratio, arena, d, m, w, work_at):
-    """Whether a pivot block of such a ratio is weak; D^-1 at ``d``, D in the workspace.
+def is_weak(rule, ratio, arena, d, m, w, work_at):
+    """Whether a pivot block of such a ratio is weak by a rule; D^-1 at ``d``, D in the workspace.
 
     D_kk X_kk, X = D^-1, does not depend on units: its inverse is the part of D_kk that is left once
     the other rows of the block are eliminated.
     """
-    if program[REFINED] != BY_CONDITION:
-        return program[REFINED] == BY_PIVOTS and ratio < WEAK
+    if rule != BY_CONDITION:
+        return rule == BY_PIVOTS and ratio < WEAK
     for k in range(w):
         left = arena[work_at + WEAK_BLOCK + k * (w + 1)] * arena[d + k * (m + 1)]
         if WEAK * abs(left) > 1.0:

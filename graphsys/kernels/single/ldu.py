@@ -15,11 +15,13 @@ from graphsys.kernels.base.layout import (
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
+    NO_BLOCKS,
     NODAL_AT,
     PANEL_FIELDS,
     PANELS_AT,
     PIVOT_RATIO,
     PROGRAM_VERSION,
+    REFINED,
     ROWS,
     STALE,
     STARTS_AT,
@@ -54,7 +56,7 @@ from graphsys.kernels.blocks.supernodes import (
 )
 from graphsys.kernels.blocks.weak import is_weak, keep_weak, recall_weak, scale_weak
 from graphsys.kernels.blocks.wide import invert_wide
-from graphsys.kernels.single.nodal_ldu import factorize_nodal
+from graphsys.kernels.single.nodal_ldu import factorize_by
 
 
 @inlined
@@ -108,14 +110,25 @@ def factorize(
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
     if program[NODAL_AT] != 0 and is_real(arena):
-        return _factorize_nodal(program, values, tolerance, magnitude, arena, info)
+        rule = program[REFINED]
+        return _factorize_nodal(program, rule, values, tolerance, magnitude, arena, info)
+    return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
+
+
+@kernel
+def factorize_plain(program, values, tolerance, magnitude, arena, info):
+    """`factorize`; where all nodes are small, no pivot block is taken as weak."""
+    if program[PROGRAM_VERSION] != VERSION:
+        return STALE
+    if program[NODAL_AT] != 0 and is_real(arena):
+        return _factorize_nodal(program, NO_BLOCKS, values, tolerance, magnitude, arena, info)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 
 
 @lazy("int")
-def _factorize_nodal(program, values, tolerance, magnitude, arena, info):
-    """`factorize_nodal` without a vector."""
-    return factorize_nodal(program, values, tolerance, magnitude, arena, info, None)
+def _factorize_nodal(program, rule, values, tolerance, magnitude, arena, info):
+    """`factorize_nodal` by a rule, without a vector."""
+    return factorize_by(program, rule, values, tolerance, magnitude, arena, info, None)
 
 
 @lazy("int")
@@ -208,7 +221,7 @@ def _invert(arena, d, m, magnitude, row, w, context):
     magnitude[scratch] = ratio
     if ratio < info[PIVOT_RATIO]:
         info[PIVOT_RATIO], info[WEAKEST] = ratio, row
-    if small and is_weak(program, ratio, arena, d, m, w, work_at):
+    if small and is_weak(program[REFINED], ratio, arena, d, m, w, work_at):
         return IS_WEAK
     return FINE
 

@@ -26,6 +26,7 @@ from graphsys.kernels.base.layout import (
     NODAL_AT,
     NODE_FIELDS,
     PIVOT_RATIO,
+    REFINED,
     ROWS,
     SUPERNODES,
     SYMMETRIC,
@@ -62,6 +63,13 @@ def factorize_nodal(
     Unless x, a vector in elimination order, is None it becomes D^-1 L^-1 x, L having D on its
     diagonal.
     """
+    rule = program[REFINED]
+    return factorize_by(program, rule, values, tolerance, magnitude, arena, info, x)
+
+
+@inlined
+def factorize_by(program, rule, values, tolerance, magnitude, arena, info, x):
+    """`factorize_nodal` with a rule of its own for weak pivot blocks: see `weak.is_weak`."""
     rows = program[ROWS]
     table, largest, original = pointer(program, 0), pointer(magnitude, 0), pointer(magnitude, rows)
     ratios = pointer(magnitude, 2 * rows)
@@ -97,7 +105,7 @@ def factorize_nodal(
         if ratio < smallest:
             smallest = ratio
             info[WEAKEST] = first
-        scaled = neighbours > 0 and is_weak(program, ratio, arena, lower, m, w, zeros)
+        scaled = neighbours > 0 and is_weak(rule, ratio, arena, lower, m, w, zeros)
         if scaled:
             scale_weak_node(arena, values, program, at, symmetric)
         eliminate_node(arena, values, program, at, magnitude, rows, symmetric, scaled, x)
