@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -252,6 +252,34 @@ def set_joint(
     model: Model, state: State, name: Hashable, position: ArrayLike, velocity: ArrayLike
 ) -> None:
     """Put a joint at given coordinates, with all descendants of its child: `Model.set_joint`."""
+    set_joints(model, state, [(name, position, velocity)])
+
+
+def set_joints(
+    model: Model, state: State, given: Iterable[tuple[Hashable, ArrayLike, ArrayLike]]
+) -> None:
+    """`set_joint` of several joints, one after another, with the momenta of all once.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Changed, if all that is given makes sense.
+    given : iterable of (hashable, array_like, array_like)
+        Names, positions and velocities.
+    """
+    joints = [_mobile(model, *one) for one in given]
+    twists, moved = twists_of(model, state), set[Hashable]()
+    for joint, q, rates, behind in joints:
+        _move(model, state, twists, joint, q, rates, behind)
+        moved |= behind
+    set_twists(model, state, twists, [model.body_number(one) for one in moved - {WORLD.name}])
+
+
+def _mobile(
+    model: Model, name: Hashable, position: ArrayLike, velocity: ArrayLike
+) -> tuple[Joint, Float, Float, set[Hashable]]:
+    """Joint that can move alone, its coordinates and rates, and names of what goes with it."""
     joint = joint_of(model, name)
     if name in model.mechanism.tendons:
         raise InconsistentStateError(
@@ -275,7 +303,19 @@ def set_joint(
             f"world: make it with {joint.child.name!r} as parent, or use "
             f"model.assemble(state, {{{name!r}: ...}})"
         )
-    twists = twists_of(model, state)
+    return joint, q, rates, set(behind)
+
+
+def _move(
+    model: Model,
+    state: State,
+    twists: Float,
+    joint: Joint,
+    q: Float,
+    rates: Float,
+    behind: set[Hashable],
+) -> None:
+    """Poses and ``twists`` of a joint's child and all that goes with it."""
     ends: list[Any] = [WORLD, *model.bodies]
     before = {end.name: frame_of(model, state, end, twists) for end in ends}
     known = {
@@ -288,7 +328,6 @@ def set_joint(
     frames = dict.fromkeys(every - behind, STILL)  # stay where they are
     frames[joint.child.name] = child
     hang(model, state, twists, frames, known, [joint.child.name], before)
-    set_twists(model, state, twists, [model.body_number(one) for one in behind - {WORLD.name}])
 
 
 def hang(

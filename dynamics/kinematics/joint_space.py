@@ -14,6 +14,7 @@ from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kernels.observables import measure as kernel
 from dynamics.kernels.rows import curvature, rows
+from dynamics.kinematics import coordinates
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -206,9 +207,9 @@ class JointSpace:
         InconsistentStateError
             Where a joint is on a loop: see `Model.assemble`.
         """
-        for name, (first, count) in self.start.items():
-            part = slice(first, first + count)
-            self.model.set_joint(state, name, position[part], velocity[part])
+        parts = {name: slice(at, at + count) for name, (at, count) in self.start.items()}
+        given = [(name, position[part], velocity[part]) for name, part in parts.items()]
+        coordinates.set_joints(self.model, state, given)
 
     def read_all(self, states: Float) -> tuple[Float, Float]:
         """Coordinates and their rates in many states.
