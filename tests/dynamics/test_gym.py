@@ -5,6 +5,8 @@ import pytest
 
 import dynamics as dy
 import graphsys as gs
+from dynamics.kinematics.coordinates import set_joints
+from dynamics.kinematics.joint_space import JointSpace
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -107,6 +109,57 @@ def test_a_step_that_cannot_be_solved_ends_the_episode():
 
     assert over and info["failed"]
     assert np.isfinite(seen).all()
+
+
+def test_a_step_that_cannot_be_solved_ends_the_episode_where_contacts_are_found():
+    mech = dy.Mechanism()
+    ball = mech.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0, 0, 0.2))
+    mech.add_joint(dy.Prismatic(mech.world, ball, (0, 0, 1), name="lift", actuated=True))
+    mech.add_obstacle(dy.HalfSpace(), name="floor")
+    mech.collide()
+    env = dy.gym.MechanismEnv(
+        dy.gym.Task(mech.finalize(0.01), reward=lambda q, rate, action: 0.0, most=1e200, noise=0.0)
+    )
+    env.reset(seed=0)
+    before = env.state.data
+
+    seen, _, over, _, info = env.step(np.array([1.0], np.float32))
+
+    assert over and info["failed"]
+    assert np.isfinite(seen).all()
+    assert np.array_equal(env.state.data, before)
+
+
+def test_joints_placed_at_once_are_where_each_alone_would_be():
+    mech = dy.Mechanism()
+    parent = mech.world
+    for i in range(4):
+        body = mech.add_body(dy.Box(0.1, 0.1, 0.4, mass=1.0), name=i, position=(0, 0, -0.5 * i))
+        axis = (1, 0, 0) if i % 2 else (0, 1, 0)
+        mech.add_joint(dy.Revolute(parent, body, axis, name=("joint", i), armature=0.1))
+        parent = body
+    model = mech.finalize(0.01)
+    space = JointSpace(model)
+    rng = np.random.default_rng(0)
+    q, rate = rng.uniform(-1.0, 1.0, (2, space.size))
+    one, all_of_them = model.initial_state(), model.initial_state()
+
+    for i in range(4):
+        model.set_joint(one, ("joint", i), q[i], rate[i])
+    space.place(all_of_them, q, rate)
+
+    # momenta and back, four times: some dozen roundings of numbers of 10
+    np.testing.assert_allclose(all_of_them.data, one.data, rtol=0.0, atol=1e-12)
+
+
+def test_joints_are_placed_all_or_none():
+    model, state = dy.zoo.double_pendulum()
+    before = state.data.copy()
+
+    with pytest.raises(dy.UnknownNameError, match="nobody"):
+        set_joints(model, state, [(("joint", 0), 0.5, 0.0), ("nobody", 0.0, 0.0)])
+
+    assert np.array_equal(state.data, before)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
