@@ -35,9 +35,9 @@ class Pardiso(Solver):
 
     Parameters
     ----------
-    matrix_type : {11, 1, -2}
-        Real unsymmetric (scaled and matched by default), of symmetric pattern, or symmetric
-        indefinite (scaled and matched).
+    matrix_type : {11, 1, 2, -2}
+        Real unsymmetric (scaled and matched by default), of symmetric pattern, symmetric positive
+        definite, or symmetric indefinite (scaled and matched).
     blocks : bool
         Hand the matrix in by dense blocks, BSR.
     our_order : bool
@@ -68,7 +68,7 @@ class Pardiso(Solver):
             permutation = np.array(order, np.int32)
         else:
             permutation = rows_in_order(system, order)
-        if self.matrix_type == -2:
+        if abs(self.matrix_type) == 2:
             A = _upper(A)
         A.sort_indices()
         self.x = np.empty(A.shape[0])

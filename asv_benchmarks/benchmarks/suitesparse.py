@@ -1,8 +1,9 @@
-"""KLU and UMFPACK through the C interfaces that klu.h and umfpack.h document."""
+"""KLU, UMFPACK and CHOLMOD through the C interfaces that their headers document."""
 
 import ctypes
 
 import numpy as np
+from scipy.sparse import tril
 
 from .clock import fastest
 from .interface import Pointers, Solver, library, rows_in_order, without_zeros
@@ -184,3 +185,77 @@ class UMFPACK(_Columns):
         if self.symbolic:
             self._free(self.symbolic)
         self.numeric = self.symbolic = None
+
+
+class Sparse(ctypes.Structure):
+    """cholmod_sparse: compressed columns."""
+
+    _fields_ = [
+        *((name, ctypes.c_size_t) for name in ("rows", "columns", "most")),
+        *((name, ctypes.c_void_p) for name in ("p", "i", "nz", "x", "z")),
+        *((name, ctypes.c_int) for name in ("stype", "itype", "xtype", "dtype")),
+        *((name, ctypes.c_int) for name in ("sorted", "packed")),
+    ]
+
+
+class Columns(ctypes.Structure):
+    """cholmod_dense: a dense matrix."""
+
+    _fields_ = [
+        *((name, ctypes.c_size_t) for name in ("rows", "columns", "most", "ld")),
+        *((name, ctypes.c_void_p) for name in ("x", "z")),
+        *((name, ctypes.c_int) for name in ("xtype", "dtype")),
+    ]
+
+
+class CHOLMOD(_Columns):
+    """cholmod_analyze once, then cholmod_factorize: L L^T or L D L^T as it chooses."""
+
+    group = "CHOLMOD"
+    lib = library("cholmod", "libcholmod.so.5", "libcholmod.so.3")
+    common = factor = None
+    # Of cholmod.h: A x = b, room for cholmod_common and the place in it of its status.
+    SYSTEM_A, LOWER, REAL, COMMON, STATUS = 0, -1, 1, 8192, 1972
+
+    def analyze(self, A, system, order):
+        self.close()
+        self.take(tril(A), system, order)
+        lib, self.common = self.lib, ctypes.create_string_buffer(self.COMMON)
+        lib.cholmod_analyze.restype = lib.cholmod_solve.restype = HANDLE
+        lib.cholmod_start(self.common)
+        self.matrix = Sparse(self.rows, self.rows, self.row.size, *(p.value for p in self.pattern))
+        self.matrix.x = self.values.ctypes.data
+        self.matrix.stype, self.matrix.xtype = self.LOWER, self.REAL
+        self.matrix.sorted = self.matrix.packed = 1
+        self.right = Columns(self.rows, 1, self.rows, self.rows, xtype=self.REAL)
+        self.factor = self._analyzed()
+        self.refactorize(self.values)
+
+    def _analyzed(self):
+        return HANDLE(self.lib.cholmod_analyze(ctypes.byref(self.matrix), self.common))
+
+    def _free(self, factor):
+        self.lib.cholmod_free_factor(ctypes.byref(factor), self.common)
+
+    def refactorize(self, values):
+        self.matrix.x = values.ctypes.data
+        self.lib.cholmod_factorize(ctypes.byref(self.matrix), self.factor, self.common)
+        if ctypes.c_int.from_buffer(self.common, self.STATUS).value:
+            raise ArithmeticError("cholmod_factorize failed")
+
+    def solve(self, b):
+        self.right.x = b.ctypes.data
+        x = HANDLE(
+            self.lib.cholmod_solve(
+                self.SYSTEM_A, self.factor, ctypes.byref(self.right), self.common
+            )
+        )
+        ctypes.memmove(self.x.ctypes.data, Columns.from_address(x.value).x, self.x.nbytes)
+        self.lib.cholmod_free_dense(ctypes.byref(x), self.common)
+        return self.x
+
+    def close(self):
+        if self.factor:
+            self._free(self.factor)
+            self.lib.cholmod_finish(self.common)
+        self.factor = None
