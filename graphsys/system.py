@@ -285,9 +285,9 @@ class System(Sealed):
         if numbers.ndim not in (2, 3):
             raise ValueError(f"blocks has shape {numbers.shape}, it must be (m, r, c) or (r, c)")
         kind = np.result_type(numbers.dtype) if dtype is None else dtype
-        graph = graph_of_blocks(rows, cols, numbers.shape[-2], dims, labels)
+        graph, i, j = graph_of_blocks(rows, cols, numbers.shape[-2], dims, labels)
         system = cls(graph, dtype=kind, symmetric=symmetric)
-        system.add(rows, cols, numbers)
+        Chosen(graph, i, j).put(numbers, system._values, system.symmetric, adding=True)
         return system
 
     def add(self, rows: Any, cols: Any, blocks: Any) -> None:
@@ -309,7 +309,7 @@ class System(Sealed):
             For numbers that are not finite, of another kind or shape, and for pairs of nodes of
             different sizes. The system is left as it is.
         """
-        Chosen(self.graph, rows, cols).put(blocks, self._values, self.symmetric, adding=True)
+        Chosen.named(self.graph, rows, cols).put(blocks, self._values, self.symmetric, adding=True)
 
     def set(self, rows: Any, cols: Any, blocks: Any) -> None:
         """Set many blocks; of those that are given twice the last one counts.
@@ -324,7 +324,7 @@ class System(Sealed):
         UnknownNodeError, UnknownEdgeError, TypeError, ValueError
             As `add`.
         """
-        Chosen(self.graph, rows, cols).put(blocks, self._values, self.symmetric, adding=False)
+        Chosen.named(self.graph, rows, cols).put(blocks, self._values, self.symmetric, adding=False)
 
     def places(self, rows: Any, cols: Any) -> NDArray[np.int64]:
         """Places in `values` of the entries of many blocks, to find once and use often.
@@ -355,7 +355,7 @@ class System(Sealed):
         [[2. 1.]
          [0. 2.]]
         """
-        return Chosen(self.graph, rows, cols).places()
+        return Chosen.named(self.graph, rows, cols).places()
 
     def set_from_scipy(self, A: Any) -> None:
         """Set every block from a scipy sparse matrix; quick for the pattern of `from_scipy`.
@@ -380,9 +380,14 @@ class System(Sealed):
         entries = self._entries
         if entries is None or not entries.fit(rows):
             entries = cutting.entries_at(self.graph, rows)
-        values = np.zeros(self.graph.nnz, dtype=self.dtype)
-        values[entries.at] = as_numbers(rows.data, self.dtype, "A")
-        self.values = values
+        numbers = as_numbers(rows.data, self.dtype, "A")
+        if self.symmetric or numbers.dtype != rows.dtype:
+            values = np.zeros(self.graph.nnz, dtype=self.dtype)
+            values[entries.at] = numbers
+            self.values = values  # checked
+        else:
+            self._values[...] = 0.0
+            self._values[entries.at] = numbers
 
     def __getitem__(self, pair: Any) -> Block:
         """Block (u, v) as a view, shape (size of u, size of v); see `Block`."""

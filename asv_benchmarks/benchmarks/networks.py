@@ -152,7 +152,9 @@ def mixed_circuit(nodes, seed=0):
     sources, controls = nodes // 20, rng.integers(0, nodes, (3, nodes // 10))
     at, row = rng.choice(nodes, sources, replace=False), nodes + np.arange(sources)
     i = np.concatenate([edges.T.ravel(), edges.T.ravel(), at, row, controls[0], controls[0]])
-    j = np.concatenate([edges.T.ravel(), edges[:, ::-1].T.ravel(), row, at, controls[1], controls[2]])
+    j = np.concatenate(
+        [edges.T.ravel(), edges[:, ::-1].T.ravel(), row, at, controls[1], controls[2]]
+    )
     gain = 10.0 ** rng.uniform(-3.0, 0.0, controls.shape[1])
     value = np.concatenate([y, y, -y, -y, np.ones(2 * sources), gain, -gain])
     A = csr_array(coo_array((value, (i, j)), shape=(nodes + sources,) * 2))

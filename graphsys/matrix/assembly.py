@@ -25,25 +25,22 @@ class Chosen:
     Parameters
     ----------
     graph : BlockGraph
-    rows, columns : array_like or sequence of hashable, length m
-        Labels of u and v.
+    i, j : ndarray of int, shape (m,)
+        Nodes u and v by index.
 
     Attributes
     ----------
-    i, j : ndarray of int, shape (m,)
-        Nodes by index.
     at : ndarray of int, shape (m,)
         Place of each block's first entry in `values`.
     shape : tuple of int
         (r, c).
     """
 
-    def __init__(self, graph: BlockGraph, rows: Any, columns: Any) -> None:
-        self.graph = graph
-        self.i, self.j = indices(graph, rows), indices(graph, columns)
-        if self.i.size != self.j.size:
+    def __init__(self, graph: BlockGraph, i: Int, j: Int) -> None:
+        self.graph, self.i, self.j = graph, i, j
+        if i.size != j.size:
             raise ValueError(
-                f"rows has {self.i.size} nodes and cols has {self.j.size}: blocks need one of each"
+                f"rows has {i.size} nodes and cols has {j.size}: blocks need one of each"
             )
         self.at = graph.blocks_at(self.i, self.j)
         if self.at.min(initial=0) < 0:
@@ -61,6 +58,11 @@ class Chosen:
                 f"block ({u!r}, {v!r}) is {sizes[0][k]} x {sizes[1][k]} and block ({a!r}, {b!r}) "
                 f"is {self.shape[0]} x {self.shape[1]}: give blocks of one shape at a time"
             )
+
+    @classmethod
+    def named(cls, graph: BlockGraph, rows: Any, columns: Any) -> Chosen:
+        """Blocks by the labels of their nodes, in arrays or sequences."""
+        return cls(graph, indices(graph, rows), indices(graph, columns))
 
     def _labels(self, k: int) -> tuple[Hashable, Hashable]:
         return self.graph.labels[self.i[k]], self.graph.labels[self.j[k]]
@@ -164,19 +166,48 @@ def _listed(nodes: Any) -> list[Any]:
 
 def graph_of_blocks(
     rows: Any, columns: Any, size: int, dims: Any, labels: Iterable[Hashable] | None
-) -> BlockGraph:
-    """Graph with an edge for each pair of nodes; labels by default sorted, or as they come."""
-    ends = [_listed(nodes) for nodes in (rows, columns)]
-    if len(ends[0]) != len(ends[1]):
-        raise ValueError(f"rows has {len(ends[0])} nodes and cols has {len(ends[1])}")
-    if labels is None:
-        found = dict.fromkeys([*ends[0], *ends[1]])
-        whole = all(type(label) is int for label in found)
-        labels = sorted(found) if whole else found
-    names = tuple(labels)
-    index = {label: k for k, label in enumerate(names)}
-    try:
-        i, j = (np.array([index[label] for label in end], np.int64) for end in ends)
-    except KeyError as error:
-        raise ValueError(f"labels does not name node {error.args[0]!r}") from None
-    return from_pairs(names, block_sizes(size if dims is None else dims, names), i, j)
+) -> tuple[BlockGraph, Int, Int]:
+    """Graph with an edge for each pair of nodes, and the pairs by index.
+
+    Labels are by default sorted if they are whole numbers, else as they come.
+    """
+    names: tuple[Hashable, ...]
+    if labels is None and (counted := _numbered(rows, columns)) is not None:
+        names, i, j = counted
+    else:
+        ends = [_listed(nodes) for nodes in (rows, columns)]
+        if len(ends[0]) != len(ends[1]):
+            raise ValueError(f"rows has {len(ends[0])} nodes and cols has {len(ends[1])}")
+        if labels is None:
+            found = dict.fromkeys([*ends[0], *ends[1]])
+            whole = all(type(label) is int for label in found)
+            labels = sorted(found) if whole else found
+        names = tuple(labels)
+        index = {label: k for k, label in enumerate(names)}
+        try:
+            i, j = (np.array([index[label] for label in end], np.int64) for end in ends)
+        except KeyError as error:
+            raise ValueError(f"labels does not name node {error.args[0]!r}") from None
+    graph = from_pairs(names, block_sizes(size if dims is None else dims, names), i, j)
+    return graph, i, j
+
+
+def _numbered(rows: Any, columns: Any) -> tuple[tuple[int, ...], Int, Int] | None:
+    """Sorted labels of two arrays of whole numbers, and the indices of these; None for others.
+
+    Numbers far apart are others, too.
+    """
+    for nodes in (rows, columns):
+        if not isinstance(nodes, np.ndarray) or nodes.dtype.kind not in "iu" or nodes.ndim != 1:
+            return None
+    if rows.size != columns.size or rows.size == 0:
+        return None
+    least = min(int(rows.min()), int(columns.min()))
+    most = max(int(rows.max()), int(columns.max()))
+    if most - least > 8 * rows.size or max(abs(least), abs(most)) >= 2**62:
+        return None
+    i, j = rows.astype(np.int64) - least, columns.astype(np.int64) - least
+    named = np.zeros(most - least + 1, np.bool_)
+    named[i] = named[j] = True
+    number = np.cumsum(named) - 1
+    return tuple((np.flatnonzero(named) + least).tolist()), number[i], number[j]

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsys.kernels.analysis.graph import group_rows, list_neighbors
+from graphsys.kernels.analysis.graph import group_rows, list_neighbors, pair_nodes, place_rows
 from graphsys.matrix.block import HERMITIAN, SYMMETRY_ULP, as_dtype, asymmetry
 from graphsys.matrix.graph import BlockGraph, block_sizes, from_pairs
 from graphsys.matrix.scipy_tables import checked
@@ -90,8 +90,9 @@ def canonical(matrix: Any) -> Any:
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
-    bad = np.flatnonzero(~np.isfinite(rows.data))
-    if bad.size:
+    finite = np.isfinite(rows.data)
+    if not finite.all():
+        bad = np.flatnonzero(~finite)
         r = np.searchsorted(rows.indptr, bad[0], side="right") - 1
         raise ValueError(
             f"A[{r}, {rows.indices[bad[0]]}] is {rows.data[bad[0]]}: every entry must be finite"
@@ -165,8 +166,10 @@ def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
     size = block_sizes(dims, names)
     if size.sum() != n_rows:
         raise ValueError(f"dims sum up to {size.sum()}, A has {n_rows} rows")
-    i, j, _ = _segments(size, rows)
-    return from_pairs(names, size, i, j)
+    node, start, column = _tables(size, rows)
+    ends = np.empty((2, column.size), np.int64)
+    count = pair_nodes(node, start, column, np.full(size.size, -1), ends)
+    return from_pairs(names, size, ends[0, :count], ends[1, :count])
 
 
 def entries_at(graph: BlockGraph, rows: Any) -> Entries:
@@ -177,23 +180,16 @@ def entries_at(graph: BlockGraph, rows: Any) -> Entries:
     ValueError
         Where an entry lies in a block that the graph does not have.
     """
-    i, j, first = _segments(graph.size, rows)
-    row = np.searchsorted(rows.indptr, first, side="right") - 1
-    column = rows.indices.astype(np.int64)
-    block_at = graph.blocks_at(i, j)
-    outside = np.flatnonzero(block_at < 0)
-    if outside.size:
-        s = outside[0]
+    node, start, column = _tables(graph.size, rows)
+    at = np.empty(column.size, np.int64)
+    e = place_rows(node, start, column, *graph.tables(), at)
+    if e >= 0:
+        r, c = int(np.searchsorted(start, e, side="right")) - 1, int(column[e])
         raise ValueError(
-            f"A[{row[s]}, {column[first[s]]}] lies outside the blocks of the system: no edge "
-            f"joins {graph.labels[i[s]]!r} and {graph.labels[j[s]]!r}"
+            f"A[{r}, {c}] lies outside the blocks of the system: no edge "
+            f"joins {graph.labels[node[r]]!r} and {graph.labels[node[c]]!r}"
         )
-    length = np.diff(first, append=column.size)
-    # Place of (row, column) is that of (row, column 0) and a step of size[i] for each column.
-    row_at = block_at + (row - graph.row_start[i]) - graph.row_start[j] * graph.size[i]
-    at = np.repeat(row_at, length) + column * np.repeat(graph.size[i], length)
-    # Copies, for the arrays of `rows` may be the caller's.
-    entries = Entries(start=rows.indptr.astype(np.int64), column=column, at=at)
+    entries = Entries(start=start, column=column, at=at)
     for array in (entries.start, entries.column, entries.at):
         array.setflags(write=False)
     return entries
@@ -243,8 +239,9 @@ def to_scipy(graph: BlockGraph, values: NDArray[Any], pattern: Any, format: str)
 
 def check_finite(graph: BlockGraph, values: NDArray[Any]) -> None:
     """ValueError that names the block where `values`, shape (nnz,), has an inf or a nan."""
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
+    finite = np.isfinite(values)
+    if not finite.all():
+        bad = np.flatnonzero(~finite)
         i, j = graph.pairs()
         end = np.cumsum(graph.size[i] * graph.size[j])
         block = int(np.searchsorted(end, bad[0], side="right"))
@@ -301,15 +298,10 @@ def symmetric_values(
     return values / 2 + mirrored / 2
 
 
-def _segments(size: Int, rows: Any) -> tuple[Int, Int, Int]:
-    """Segments of rows that lie in one block: nodes i, j and the first entry of each."""
+def _tables(size: Int, rows: Any) -> tuple[Int, Int, Int]:
+    """Node of each row, and copies of `indptr` and `indices`: they may be the caller's."""
     node = np.repeat(np.arange(size.size), size)
-    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    j = node[rows.indices]
-    new = np.ones(row.size, dtype=bool)
-    new[1:] = (row[1:] != row[:-1]) | (j[1:] != j[:-1])
-    first = np.flatnonzero(new)
-    return node[row[first]], j[first], first
+    return node, rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
 
 
 def _ranges(start: Int, length: Int) -> Int:

@@ -279,6 +279,9 @@ def block_sizes(
         whose = "dims"
         if len(given) != n:
             raise ValueError(f"dims has {len(given)} block sizes for {n} nodes")
+        whole = isinstance(dims, np.ndarray) and dims.dtype.kind in "iu" and dims.ndim == 1
+        if whole and n > 0 and 0 <= dims.min() <= dims.max() <= LARGEST_SIZE:
+            return np.array(dims, np.int64)
     size = np.empty(n, dtype=np.int64)
     for i, (label, value) in enumerate(zip(labels, given, strict=True)):
         if value is _MISSING:
@@ -340,7 +343,7 @@ def _from_neighbors(
     if stored != -1:
         check("BlockGraph", stored, (labels, size, neighbor_start, neighbor))
     n = len(labels)
-    index = {label: i for i, label in enumerate(labels)}
+    index = dict(zip(labels, range(n), strict=True))
     if len(index) < n:
         twice = next(label for i, label in enumerate(labels) if index[label] != i)
         raise ValueError(f"node {twice!r} is named twice")

@@ -161,6 +161,22 @@ def test_from_blocks_makes_the_graph_and_a_solution():
     assert np.allclose(dense @ system.solve(b), b, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.int16, np.uint64])
+@pytest.mark.parametrize("first, step", [(0, 1), (5, 3), (-7, 2), (0, 1000)])
+def test_arrays_of_whole_numbers_make_the_system_of_their_lists(first, step, kind):
+    first = max(first, 0) if kind is np.uint64 else first
+    rng = np.random.default_rng(0)
+    rows, cols = (first + step * rng.integers(0, 20, (2, 40))).astype(kind)
+    blocks = rng.normal(size=(40, 2, 2))
+    found = gs.System.from_blocks(rows, cols, blocks)
+    expected = gs.System.from_blocks(rows.tolist(), cols.tolist(), blocks)
+
+    assert found.labels == expected.labels and set(map(type, found.labels)) == {int}
+    assert np.array_equal(found.toarray(), expected.toarray())
+    with pytest.raises(ValueError, match="rows has 40 nodes and cols has 39"):
+        gs.System.from_blocks(rows, cols[1:], blocks)
+
+
 def test_labels_of_from_blocks_are_in_the_order_asked_for():
     ends = [("b", 1), ("a", 0)], [("b", 1), ("b", 1)]
     assert gs.System.from_blocks(*ends, np.eye(2)).labels == (("b", 1), ("a", 0))

@@ -103,6 +103,23 @@ def test_any_matrix_comes_back_from_its_blocks(dense, format, data):
         assert np.array_equal(system.values[system.entry_at], rows.data)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_entries_of_blocks_of_many_sizes_are_placed(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 5, 150)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    pattern = rng.random((start[-1], start[-1])) < 0.02
+    A = sp.csr_array(np.where(pattern, rng.normal(size=pattern.shape), 0.0))
+    system = System.from_scipy(A, sizes)
+
+    assert np.array_equal(system.to_dense(), A.toarray())
+    assert np.array_equal(system.values[system.entry_at], A.data)
+    node = np.repeat(np.arange(150), sizes)
+    joined = {(i, j) for r, c in zip(*A.nonzero()) for i, j in [sorted((node[r], node[c]))]}
+    i, j = system.graph.pairs()
+    assert {(u, v) for u, v in zip(i, j) if u < v} == {(u, v) for u, v in joined if u < v}
+
+
 @given(st.integers(0, 99), st.sampled_from([0, 1, 2, 3, (4, 0, 1)]))
 def test_a_system_comes_back_from_scipy(seed, dims):
     graph = nx.gnp_random_graph(6, 0.4, seed=seed)

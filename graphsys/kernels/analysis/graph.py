@@ -118,3 +118,70 @@ def group_rows(
             count += 1
             size[count] = 1
     return count + 1
+
+
+@interpreted
+def pair_nodes(
+    # In:
+    node,
+    start,
+    column,
+    # Work:
+    seen,
+    # Out:
+    ends,
+):
+    """Pairs of different nodes that the entries of a matrix in compressed rows join; how many.
+
+    Rows and columns r are of ``node[r]``, rows of a node follow each other. Each direction of a
+    pair comes once. ``seen`` is -1 at first, ``ends`` (2, entries).
+    """
+    count = 0
+    for r in range(start.size - 1):
+        i = last = node[r]
+        for e in range(start[r], start[r + 1]):
+            j = node[column[e]]
+            if j != last:
+                last = j
+                if seen[j] != i and j != i:
+                    seen[j] = i
+                    ends[0, count], ends[1, count] = i, j
+                    count += 1
+    return count
+
+
+@interpreted
+def place_rows(
+    # In:
+    node,
+    start,
+    column,
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # Out:
+    at,
+):
+    """Places in `values` of the entries of a matrix in sorted compressed rows.
+
+    Returns -1, or the first entry that lies in no block.
+    """
+    for r in range(start.size - 1):
+        i = node[r]
+        p, end, last, to = neighbor_start[i], neighbor_start[i + 1], -1, 0
+        for e in range(start[r], start[r + 1]):
+            j = node[column[e]]
+            if j != last:
+                last, block = j, diagonal_at[i]
+                if j != i:
+                    while p < end and neighbor[p] < j:
+                        p += 1
+                    if p == end or neighbor[p] != j:
+                        return e
+                    block = block_at[p]
+                to = block + r - row_start[i] - row_start[j] * size[i]
+            at[e] = to + column[e] * size[i]
+    return -1
