@@ -15,13 +15,16 @@ from graphsys.analysis.block_triangular import BlockTriangularForm, block_triang
 from graphsys.analysis.matching import maximum_matching
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
+from graphsys.kernels.base.layout import is_nodal
 from graphsys.kernels.single.entries import MISFIT, PLACED, place_entries
 from graphsys.kernels.single.fused_solve import entry
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import canonical, entries_at
+from graphsys.numeric.factorization import DOUBTFUL
 from graphsys.numeric.small_matrix import SmallFactor
 from graphsys.numeric.sparse_lu import SparseLUFactor
+from graphsys.symbolic import Symbolic
 from graphsys.system import System
 
 __all__ = ["FactorizedMatrix", "factorized", "splu", "spsolve"]
@@ -41,6 +44,10 @@ SPARSE_BEFORE_DELAYS = 1024
 #: Operations that a pattern without symmetry may take besides: to find that they do not suffice
 #: takes 1 to 2 s.
 SPARSE_AT_MOST = 20_000_000
+#: The same for operations of a `Factor`, up to which large matrices with a symmetric pattern get
+#: sparse LU factors. Power flow takes 6 in networks with few loops, where they take 0.4 of the time
+#: (`asv_benchmarks/benchmarks/networks.py`), and 20 in others, where they take as long.
+SPARSE_MESH = 12
 #: Part of the entries across the diagonal of others from which a pattern is nearly symmetric.
 SYMMETRIC = 0.85
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
@@ -128,8 +135,11 @@ class FactorizedMatrix:
         self._stale = False  # if system and factor are of an earlier matrix
         form = None if self._natural or not rows.nnz else block_triangular_form(rows)
         self._lu = None
-        if form is not None and not _is_mesh(rows, form):
-            least = SPARSE * rows.nnz
+        self._symbolic: Symbolic | None = None
+        self._uses_lu = False
+        least = SPARSE * rows.nnz
+        mesh = form is not None and _is_mesh(rows, form)
+        if form is not None and (not mesh or (not self._once and self._fills_little())):
             self._lu = SparseLUFactor.of(self._rows, form, least, self._once)
             if self._lu is None and not _is_nearly_symmetric(rows):
                 most = max(least, min(SPARSE_BEFORE_DELAYS * rows.nnz, SPARSE_AT_MOST))
@@ -141,6 +151,20 @@ class FactorizedMatrix:
                 most = SPARSE_BEFORE_DELAYS * rows.nnz
                 self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
                 self._uses_lu = self._lu is not None
+
+    def _fills_little(self) -> bool:
+        """True if a `Factor` has small panels and takes few operations; its analysis is kept.
+
+        That of blocks of two rows is as fast unless its solves refine, that of larger ones faster.
+        """
+        system = self.system
+        self._symbolic = found = system.analyze(effort=self._effort)
+        widest = system.graph.size.max()
+        if is_nodal(found.program, self.dtype) or widest > 2:
+            return False
+        if found.operations > SPARSE_MESH * self._rows.nnz:
+            return False
+        return bool(widest == 1 or self.factor.pivot_ratio < DOUBTFUL)
 
     def _analyzed(self) -> FactorizedMatrix:
         """The same with an analysis, which a small matrix lacks before it is needed."""
@@ -172,7 +196,8 @@ class FactorizedMatrix:
         try:
             if self._factor is None:
                 order: Any = list(system.labels) if self._natural else "auto"
-                self._factor = system.factorize(system.analyze(order, effort=self._effort))
+                found = self._symbolic or system.analyze(order, effort=self._effort)
+                self._factor, self._symbolic = system.factorize(found), None
             elif self._stale:
                 self._factor.refactorize(system.values)
         except SingularPivotError as failure:

@@ -12,7 +12,8 @@ from scipy.sparse import block_diag, coo_array, csr_array, diags_array, eye_arra
 
 import graphsys as gs
 from graphsys.analysis.block_triangular import block_triangular_form
-from graphsys.interop.sparse_linalg import SPARSE
+from graphsys.families import random_system
+from graphsys.interop.sparse_linalg import SPARSE, FactorizedMatrix
 from graphsys.kernels.program.sparse_lu import AFTER, LONG, PART_FIELDS, REST
 from graphsys.kernels.single.dense_lu import factorize_dense
 from graphsys.numeric import small_matrix
@@ -562,3 +563,25 @@ def test_complex_pivots_that_vanish_are_refused_or_replaced():
         alone.refactorize(csr_array((np.array([0j, 1j]), ([0, 1], [0, 1])), shape=(2, 2)))
     alone.refactorize(csr_array(np.diag([2j, 4j])))
     assert np.allclose(alone.solve(np.ones(2)), [-0.5j, -0.25j])
+
+
+@pytest.mark.parametrize(
+    "size, weak, sparse", [(1, False, True), (2, False, False), (2, True, True), (3, False, False)]
+)
+def test_large_networks_with_few_loops_get_sparse_factors(size, weak, sparse, monkeypatch):
+    monkeypatch.setattr("graphsys.interop.sparse_linalg.MESH", 1000)
+    system = random_system(gs.ladder(200), size)
+    if weak:  # pivots of 1e-3: solves with a `Factor` would refine
+        nearly_singular = np.array([[1.0, 1.0], [1.0, 1.001]])
+        system.set(list(system.labels), list(system.labels), nearly_singular)
+    A = system.to_scipy()
+    factors, b = gs.splu(A), np.random.default_rng(0).normal(size=A.shape[0])
+
+    assert factors._uses_lu == sparse
+    for B in (A, 2.0 * A):
+        factors.refactorize(B)
+        x = factors.solve(b)
+        assert np.all(np.abs(B @ x - b) <= 1e-13 * (abs(B) @ np.abs(x) + np.abs(b)))
+    assert factors.factor.solve(b) == pytest.approx(x, rel=1e-6)
+    assert gs.spsolve(A, b) == pytest.approx(2.0 * x, rel=1e-6)
+    assert not FactorizedMatrix(A, once=True)._uses_lu  # which would not repay the search
