@@ -219,9 +219,10 @@ def competitors(A):
     peers, pattern = [KLU(), UMFPACK(), Pardiso(11)], (A != 0).astype(float)
     if A.shape[0] < LARGE:
         peers += [SuperLU("COLAMD"), SuperLU("MMD_AT_PLUS_A")]
-    if abs(pattern - pattern.T).max() == 0.0:
+    stored = A.diagonal().all()  # PARDISO wants all of the diagonal where a pattern is symmetric
+    if stored and abs(pattern - pattern.T).max() == 0.0:
         peers.append(Pardiso(1))
-    if abs(A - A.T).max() == 0.0:
+    if stored and abs(A - A.T).max() == 0.0:
         peers += [CHOLMOD(), Pardiso(2), Pardiso(-2)]
     return [peer for peer in peers if peer.available() is None]
 
