@@ -1,6 +1,7 @@
 """`gs.Pattern`: solves for entries in triplets, as JAX, PyTorch and PyTensor have them."""
 
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_factors_of_the_same_entries_are_used_again():
     pattern, data, _ = example()
     b = np.ones(20)
     pattern.solve(data, b)
-    kept = pattern._last[np.dtype(float), True]
+    kept = pattern._free[np.dtype(float), True][0]
     x = pattern.solve(data.copy(), b, "T")
     assert kept.are_of(data)
     kept.factors.refactorize(2.0 * kept.factors._matrix().values)  # solves use these from now on
@@ -224,3 +225,104 @@ def test_arguments_without_a_meaning_are_refused(arguments, options, kind, words
 def test_other_objects_than_patterns_are_named(pattern):
     with pytest.raises(TypeError, match=f"pattern is a {type(pattern).__name__}; make one"):
         check(pattern)
+
+
+def grid(m, kappa, seed=0):
+    """Pattern of K^2, K = kappa^2 I + Laplacian of a grid, its entries and the dense matrix."""
+    one = sp.diags_array([-np.ones(m - 1), np.full(m, 2.0), -np.ones(m - 1)], offsets=[-1, 0, 1])
+    eye = sp.eye_array(m)
+    K = kappa**2 * sp.eye_array(m * m) + sp.kron(one, eye) + sp.kron(eye, one)
+    Q = sp.coo_array(sp.csr_array(K @ K))
+    order = np.random.default_rng(seed).permutation(Q.nnz)
+    rows, columns, data = Q.row[order], Q.col[order], Q.data[order]
+    return gs.Pattern(rows, columns, positive_definite=True), data, Q.toarray()
+
+
+def test_positive_definite_two_rows_by_hand():
+    # [2 1; 1 2]: determinant 3, inverse [2 -1; -1 2] / 3
+    pattern = gs.Pattern([0, 0, 1, 1], [0, 1, 0, 1], positive_definite=True)
+    data = [2.0, 1.0, 1.0, 2.0]
+    assert abs(pattern.logdet(data) - np.log(3.0)) <= 4 * EPS
+    wanted = np.array([2.0, -1.0, -1.0, 2.0]) / 3.0
+    assert np.abs(pattern.logdet_gradient(data) - wanted).max() <= 4 * EPS
+    assert np.abs(pattern.solve(data, [3.0, 3.0]) - 1.0).max() <= 4 * EPS
+
+
+@pytest.mark.parametrize("kappa", [1.0, 0.1, 1e-2, 1e-4])
+def test_positive_definite_matrices_are_those_of_dense_ones(kappa):
+    pattern, data, A = grid(12, kappa)
+    for scale in (1.0, 0.5, 2.0):
+        L = np.linalg.cholesky(scale * A)
+        wanted = 2.0 * np.log(np.diag(L)).sum()
+        assert abs(pattern.logdet(scale * data) - wanted) <= bound(A, 1.0)
+        inverse = np.linalg.inv(scale * A)[pattern.rows, pattern.columns]
+        assert np.abs(pattern.logdet_gradient(scale * data) - inverse).max() <= bound(A, inverse)
+        b = np.random.default_rng(3).normal(size=pattern.n)
+        x = pattern.solve(scale * data, b)
+        assert np.abs(x - np.linalg.solve(scale * A, b)).max() <= bound(A, x)
+        many = pattern.solve(scale * np.stack([data, 2.0 * data]), np.stack([b, b]), "T")
+        assert np.abs(many - [x, 0.5 * x]).max() <= bound(A, x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_matrices_that_are_not_positive_definite_have_no_log_determinant(dtype):
+    pattern, data, A = grid(5, 1.0)
+    data = data.astype(dtype)
+    shift = np.where(pattern.rows == pattern.columns, 1.0, 0.0).astype(dtype)
+    low = np.linalg.eigvalsh(A)[:2]
+    for bad in (data - shift * dtype(low.mean()), -data):  # one negative eigenvalue; 25 of them
+        assert np.isnan(pattern.logdet(bad))
+        assert np.isnan(pattern.logdet_gradient(bad)).all()
+    assert pattern.logdet(0.0 * data) == -np.inf
+    assert np.isnan(pattern.logdet_gradient(0.0 * data)).all()
+    assert np.isfinite(pattern.logdet(data))
+    two = gs.Pattern([0, 1], [0, 1], positive_definite=True)
+    assert np.isnan(two.logdet([-1.0, -1.0]))  # though its determinant is 1
+
+
+def test_positive_definite_patterns_need_both_triangles():
+    with pytest.raises(ValueError, match=r"\(0, 1\) is a position, \(1, 0\) is not"):
+        gs.Pattern([0, 0, 1], [0, 1, 1], positive_definite=True)
+    pattern = gs.Pattern([0, 0, 1, 1], [0, 1, 0, 1], positive_definite=True)
+    with pytest.raises(ValueError, match="symmetric"):
+        pattern.solve([2.0, 1.0, -1.0, 2.0], [1.0, 1.0])
+    other = pickle.loads(pickle.dumps(pattern))
+    assert other.positive_definite and other.logdet([2.0, 1.0, 1.0, 2.0]) > 0.0
+    A = sp.eye_array(2).tocsr()
+    assert gs.Pattern.from_scipy(A, positive_definite=True).positive_definite
+
+
+def test_threads_have_factors_of_their_own():
+    pattern, data, A = grid(12, 1.0)
+    b = np.ones(pattern.n)
+    x = np.linalg.solve(A, b)
+    wrong = []
+
+    def work(scale):
+        for _ in range(30):
+            found = pattern.solve(scale * data, b) * scale
+            log = pattern.logdet(scale * data) - pattern.n * np.log(scale)
+            if np.abs(found - x).max() > bound(A, x) or abs(log - wanted) > 2 * bound(A, 1.0):
+                wrong.append(scale)
+
+    wanted = pattern.logdet(data)
+    threads = [threading.Thread(target=work, args=(1.0 + i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and 1 <= len(pattern._free[np.dtype(float), True]) <= 4
+
+
+def test_calls_in_turns_use_the_factors_of_their_entries_again():
+    pattern, data, _ = example()
+    one, other = pattern._take(data, True), pattern._take(data, True)  # two calls at a time
+    pattern._factor(one, data)
+    pattern._factor(other, 2.0 * data)
+    pattern._give(one, data, True)
+    pattern._give(other, data, True)
+    for scale, kept in ((1.0, one), (2.0, other), (2.0, other), (1.0, one)):
+        pattern.solve(scale * data, np.ones(20), "T")
+        assert pattern._free[data.dtype, True][-1] is kept and kept.are_of(scale * data)
+    pattern.solve(3.0 * data, np.ones(20))  # takes those used the longest time ago
+    assert pattern._free[data.dtype, True][-1] is other
