@@ -14,9 +14,6 @@ from .test_pattern import EPS, dense, example
 pytensor = pytest.importorskip("pytensor")
 pt = pytensor.tensor
 
-# PyTensor runs operations of others in the object mode of numba, and says so each time.
-pytestmark = pytest.mark.filterwarnings("ignore:Numba will use object mode")
-
 PATTERN, DATA, A = example(n=8)
 N = PATTERN.n
 TOLERANCE = 1000.0 * EPS * np.linalg.cond(A)
