@@ -21,6 +21,7 @@ from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables
 from graphsys.kernels.blocks.growth import GROWN
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.numeric.diagnosis import without_options
+from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.selected_inverse import selected_inverse
 from graphsys.symbolic import Symbolic, analyze
 from graphsys.system import System
@@ -346,6 +347,22 @@ class Pattern:
         self._give(kept, data, True)
         found: Array = inverse.values[self._mirror]
         return found
+
+    def plain_factors(self, data: Array) -> Factorization | None:
+        """Factorization of the entries of the last call, if solves with it check nothing."""
+        with self._taking:
+            free = self._free.get((data.dtype, True))
+            factor = free[-1].factors if free and free[-1].are_of(data) else None
+        if factor is None or factor._fast_again is None or factor.refines:
+            return None
+        found: Factorization = factor._fast_again
+        return None if found.dtype.kind == "c" or self._sum is not None else found
+
+    def source(self) -> Ints:
+        """Entry of each place in the blocks, -1 where there is none; each place has at most one."""
+        source = self._source.copy()
+        source[self._empty] = -1
+        return source
 
     def _entries(self, data: Any) -> Array:
         """Real entries of one matrix."""

@@ -27,8 +27,8 @@ Array = NDArray[Any]
 
 #: Bytes of the message of an error.
 TEXT = 1000
-#: From addresses: result, entries, right-hand side, its rows and columns, message. The length of the
-#: message comes back, negative for a `ValueError`; 0 without an error.
+#: Addresses and sizes of the result, entries, right-hand side (rows, columns), and message. The
+#: length of the message comes back, negative for a `ValueError`; 0 without an error.
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 7)
 
 
@@ -54,6 +54,7 @@ class Solve(Op):
         self.pattern, self.transposed, self.singular = pattern, transposed, singular
 
     def make_node(self, data: Any, b: Any) -> Any:
+        """Node of the graph, of variables of one type."""
         data, b = real(data, "data", (1,)), real(b, "b", (1, 2))
         dtype = np.result_type(data.type.dtype, b.type.dtype).name
         data, b = data.astype(dtype), b.astype(dtype)
@@ -65,6 +66,7 @@ class Solve(Op):
         return self.pattern.solve(data, b, trans, singular=self.singular)
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        """Compute in Python."""
         try:
             x = self.compute(*inputs)
         except SingularPivotError as failure:  # PyTensor adds to messages: one argument only
@@ -72,9 +74,11 @@ class Solve(Op):
         output_storage[0][0] = np.ascontiguousarray(x)
 
     def infer_shape(self, fgraph: Any, node: Any, shapes: Any) -> Any:
+        """Shape of the result."""
         return [shapes[1]]
 
     def pullback(self, inputs: Any, outputs: Any, gradients: Any) -> Any:
+        """Gradients in the inputs."""
         (data, _), (x,), (g,) = inputs, outputs, gradients
         lam = Solve(self.pattern, not self.transposed, self.singular)(data, g)
         rows, columns = self.pattern.rows, self.pattern.columns
@@ -95,6 +99,7 @@ class LogDet(Op):
         self.pattern = pattern
 
     def make_node(self, data: Any) -> Any:
+        """Node of the graph."""
         data = real(data, "data", (1,))
         return Apply(self, [data], [pt.scalar(dtype=data.type.dtype)])
 
@@ -103,12 +108,15 @@ class LogDet(Op):
         return self.pattern.logdet(data)
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        """Compute in Python."""
         output_storage[0][0] = np.asarray(self.compute(inputs[0]), inputs[0].dtype)
 
     def infer_shape(self, fgraph: Any, node: Any, shapes: Any) -> Any:
+        """Shape of the result."""
         return [()]
 
     def pullback(self, inputs: Any, outputs: Any, gradients: Any) -> Any:
+        """Gradients in the inputs."""
         return [gradients[0] * Gradient(self.pattern)(inputs[0])]
 
     L_op = pullback
@@ -123,6 +131,7 @@ class Gradient(Op):
         self.pattern = pattern
 
     def make_node(self, data: Any) -> Any:
+        """Node of the graph."""
         return Apply(self, [data], [data.type()])
 
     def compute(self, data: Array) -> Array:
@@ -130,9 +139,11 @@ class Gradient(Op):
         return self.pattern.logdet_gradient(data)
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        """Compute in Python."""
         output_storage[0][0] = self.compute(inputs[0])
 
     def infer_shape(self, fgraph: Any, node: Any, shapes: Any) -> Any:
+        """Shape of the result."""
         return [shapes[0]]
 
 
