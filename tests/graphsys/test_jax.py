@@ -1,8 +1,10 @@
 """`gs.jax.solve` compared with dense solves of JAX: values, gradients, maps, errors."""
 
 import gc
+import importlib
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -246,3 +248,100 @@ def test_without_jax_the_extra_is_named():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 'pip install "graphsys[jax]"' in done.stdout
+
+
+@pytest.fixture
+def by_python(monkeypatch):
+    """Calls that went through Python, in a list."""
+    module, calls = importlib.import_module("graphsys.interop.jax"), []
+    execute = module._execute
+    monkeypatch.setattr(module, "_execute", lambda frame: (calls.append(1), execute(frame))[1])
+    return calls
+
+
+def chain_of(n):
+    """Pattern of a chain, its entries, and a function from entries to the dense matrix."""
+    k = np.arange(n - 1)
+    rows, cols = np.concatenate([np.arange(n), k, k + 1]), np.concatenate([np.arange(n), k + 1, k])
+    data = np.concatenate([np.full(n, 4.0), np.linspace(-1.0, 1.0, 2 * n - 2)])
+    return gs.Pattern(rows, cols), data, lambda data: dense(rows, cols, np.asarray(data), n)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_code_solves_alone_after_the_first_call(by_python, dtype):
+    pattern, data, matrix = chain_of(12)
+    data, b = jnp.array(data.astype(dtype)), jnp.linspace(1.0, 2.0, 12, dtype=dtype)
+
+    def loss(data, b):
+        return jnp.sum(gs.jax.solve(pattern, data, b) ** 3)
+
+    solve = jax.jit(lambda data, b: gs.jax.solve(pattern, data, b))
+    slope = jax.jit(jax.grad(loss, (0, 1)))
+    for scale in (1.0, 2.0, 2.0, 0.5, 1.0):
+        A = matrix(scale * data)
+        x = np.linalg.solve(A, b)
+        lam = np.linalg.solve(A.T, 3.0 * x**2)
+        near = 100.0 * np.finfo(dtype).eps * np.linalg.cond(A) * np.abs(lam).max()
+        assert np.abs(solve(scale * data, b) - x).max() <= near
+        of_data, of_b = slope(scale * data, b)
+        assert np.abs(of_b - lam).max() <= near
+        wanted = -lam[pattern.rows] * x[pattern.columns]
+        assert np.abs(of_data - wanted).max() <= near * np.abs(x).max()
+    assert len(by_python) == 1
+
+
+def test_what_compiled_code_cannot_solve_python_does(by_python):
+    pattern, data, matrix = chain_of(12)
+    b = jnp.ones(12)
+    solve = jax.jit(lambda data: gs.jax.solve(pattern, data, b, singular="nan"))
+    data = jnp.array(data)
+    wanted = np.linalg.solve(matrix(data), b)
+    zero = jnp.where(pattern.rows == 5, 0.0, data)
+
+    def good():
+        assert np.abs(solve(data) - wanted).max() <= 1e-14
+
+    good()
+    for bad in (zero, data.at[3].set(jnp.nan)):
+        assert np.isnan(solve(bad)).all()
+        assert len(by_python) > 1
+        by_python.clear()
+        good()
+        assert not by_python
+        by_python.append(1)
+    for _ in range(5):  # as many matrices in turn have no good pivots: Python from then on
+        solve(zero)
+    by_python.clear()
+    good()
+    assert len(by_python) == 1
+
+
+def test_a_plan_goes_with_its_pattern():
+    plans = importlib.import_module("graphsys.interop.jax")._PLANS[0]._arrays
+    pattern, data, _ = chain_of(5)
+    jax.block_until_ready(gs.jax.solve(pattern, data, np.ones(5)))
+    number = pattern._number
+    assert number in plans
+    del pattern
+    gc.collect()
+    assert number not in plans
+
+
+def test_threads_solve_with_one_pattern():
+    pattern, data, matrix = chain_of(300)
+    b = jnp.ones(300)
+    solve = jax.jit(lambda data: gs.jax.solve(pattern, data, b))
+    wrong = []
+
+    def work(scale):
+        wanted = np.linalg.solve(matrix(scale * data), b)
+        for _ in range(200):
+            if np.abs(solve(scale * data) - wanted).max() > 1e-13:
+                wrong.append(scale)
+
+    threads = [threading.Thread(target=work, args=(1.0 + i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

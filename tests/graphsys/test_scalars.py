@@ -138,3 +138,16 @@ def kernel_of(factor):
     function = factor._factorization.fast_factorize
     held = zip(function.__code__.co_freevars, function.__closure__, strict=True)
     return dict(held)["kernel"].cell_contents.__name__
+
+
+def test_graphs_whose_supernodes_would_be_narrow_have_none():
+    # Supernodes of a circuit have less than two rows on average; those of a ladder more, and grids
+    # have many updates per node.
+    circuit = nx.barabasi_albert_graph(200, 1, seed=1)
+    circuit.add_edges_from(nx.gnm_random_graph(200, 10, seed=2).edges)
+    for graph, nodal in ((circuit, True), (nx.ladder_graph(50), False), (nx.grid_graph([9, 9]), 0)):
+        system = random_system(graph, 1)
+        assert (system.analyze().program[NODAL_AT] != 0) == nodal
+        b = right_hand_side(system, 3)
+        x = system.factorize().solve(b)
+        assert backward_error(system.to_scipy().toarray(), x, b) <= 1e-14

@@ -21,6 +21,10 @@ from graphsys.kernels.program.supernodal import (
 #: The first-touch program of small nodes is faster up to a third as many updates as blocks have
 #: entries: supernodes of small blocks save more. It always is where a node updates one other.
 NODAL_UPDATES = 1 / 3
+#: The same bound per node where all have one row and supernodes have fewer than two, as those of
+#: circuits: `scalar_ldu` takes a quarter of their time (1000 rows, 2 updates per node), 0.6 at 17,
+#: twice their time at 100. Wider supernodes save more in substitutions.
+SCALAR_UPDATES, SCALAR_MERGE = 20.0, 0.5
 #: Largest number of supernodes per node for which a matrix with monitored pivots uses supernodes:
 #: their pivot blocks have more rows to exchange. With more, they are hardly larger than nodes.
 FEW_MERGE = 0.9
@@ -86,7 +90,9 @@ def choose_structure(
     count = supernodes(size, parent, below, joined, n_last, super_of, super_start)
     nodal = alone and least > 0 and most <= PIVOT_ROWS
     nodal = nodal and (regular or count >= FEW_MERGE * n)
-    nodal = nodal and updates <= max(n, NODAL_UPDATES * entries)
+    scalar = most == 1 and count >= SCALAR_MERGE * n
+    limit = n * SCALAR_UPDATES if scalar else max(n, NODAL_UPDATES * entries)
+    nodal = nodal and updates <= limit
     sizes[NODAL_LENGTH] = 0
     if nodal:
         count = n
