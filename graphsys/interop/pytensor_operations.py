@@ -147,7 +147,6 @@ class Gradient(Op):
         return [shapes[0]]
 
 
-@numba_funcify.register(Solve)
 def _solve_of_numba(op: Solve, node: Any, **_: Any) -> Any:
     """Function that numba compiles, of entries and right-hand sides."""
     dtype, matrix = np.dtype(node.outputs[0].type.dtype), node.outputs[0].type.ndim == 2
@@ -176,8 +175,6 @@ def _solve_of_numba(op: Solve, node: Any, **_: Any) -> Any:
     return solve
 
 
-@numba_funcify.register(LogDet)
-@numba_funcify.register(Gradient)
 def _logdet_of_numba(op: LogDet | Gradient, node: Any, **_: Any) -> Any:
     """Function that numba compiles, of entries."""
     scalar = isinstance(op, LogDet)
@@ -225,3 +222,8 @@ def _callback(compute: Callable[[Array, Array], Any], dtype: np.dtype[Any]) -> A
         return 0
 
     return CALLBACK(handle)
+
+
+numba_funcify.register(Solve, _solve_of_numba)
+numba_funcify.register(LogDet, _logdet_of_numba)
+numba_funcify.register(Gradient, _logdet_of_numba)

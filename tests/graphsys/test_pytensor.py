@@ -1,5 +1,7 @@
 """`gs.pytensor` compared with dense operations of PyTensor, and in a model of PyMC."""
 
+import pickle
+import re
 import subprocess
 import sys
 
@@ -126,6 +128,34 @@ def test_arguments_without_a_meaning_are_refused():
     assert gs.pytensor.solve(pattern, [2], [1]).eval().tolist() == [0.5]
 
 
+@pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
+def test_numba_and_python_compute_the_same(mode):
+    pattern, entries = symmetric()
+    a, b = pt.vector("a", dtype="float64"), pt.matrix("b", dtype="float64")
+    x, log = gs.pytensor.solve(pattern, a, b), gs.pytensor.logdet(pattern, a)
+    outputs = [x, log, *pytensor.grad((x**2).sum() + log, [a, b])]
+    f = pytensor.function([a, b], outputs, mode=mode)
+    right = np.random.default_rng(2).normal(size=(2, 6)).T  # not contiguous
+    A = dense(pattern.rows, pattern.columns, entries, 6)
+    inverse = np.linalg.inv(A)
+    lam = 2.0 * inverse.T @ inverse @ right
+    of_a = inverse.T - lam @ (inverse @ right).T
+    wanted = inverse @ right, np.linalg.slogdet(A)[1], of_a[pattern.rows, pattern.columns], lam
+    for found, expected in zip(f(entries, right), wanted, strict=True):
+        assert np.abs(found - expected).max() <= 1e-13
+    with pytest.raises(ValueError, match="singular at row"):
+        f(0.0 * entries, right)
+
+
+def test_operations_can_be_pickled():
+    pattern, entries = symmetric()
+    positive = gs.Pattern(pattern.rows, pattern.columns, positive_definite=True)
+    node = gs.pytensor.logdet(positive, pt.as_tensor(entries)) + gs.pytensor.solve(
+        positive, entries, np.ones(6)
+    )
+    assert np.array_equal(pickle.loads(pickle.dumps(node)).eval(), node.eval())
+
+
 @pytest.mark.filterwarnings("ignore")  # of PyMC about short chains
 def test_a_model_of_pymc_samples_a_field():
     pm = pytest.importorskip("pymc")
@@ -162,11 +192,46 @@ def test_a_model_of_pymc_samples_a_field():
 
 
 def test_the_code_of_the_page_runs():
-    blocks = text("docs/from_pytensor.md").split("```\n")
-    code = [block for block in blocks if "import pytensor" in block]
+    code = re.findall("```\n(import numpy.*?)```", text("docs/from_pytensor.md"), re.DOTALL)
     assert code
     for block in code:
         exec(compile(block, "docs/from_pytensor.md", "exec"), {})
+
+
+@pytest.mark.filterwarnings("ignore")  # of PyMC about what it imports
+def test_models_of_the_page_have_the_densities_of_dense_matrices():
+    pytest.importorskip("pymc")
+    rng = np.random.default_rng(0)
+    scope = {"np": np, "gs": gs, "counts": rng.poisson(1.0, 25), "y": rng.normal(size=25)}
+    for block in re.findall("```text\n(.*?)```", text("docs/from_pytensor.md"), re.DOTALL):
+        code = block.replace("m = 316", "m = 5").replace("    trace = pm.sample", "    # ")
+        exec(compile(code, "docs/from_pytensor.md", "exec"), scope)
+    G, x, y = scope["G"].toarray(), 0.1 * scope["y"], scope["y"]
+    point = {"kappa_log__": np.log(0.4), "tau_log__": np.log(1.5), "sigma_log__": np.log(0.7)}
+    point = {name: np.array(value) for name, value in point.items()}
+    other = {**point, "kappa_log__": np.log(0.6), "tau_log__": np.log(0.8)}
+
+    def difference(name, wanted):
+        # of two points, so that constants of the densities do not matter
+        model = scope[name]
+        f = model.compile_logp(vars=model.potentials)
+        names = [variable.name for variable in model.value_vars]
+        values = [f({k: {**p, "x": x}[k] for k in names}) for p in (point, other)]
+        return values[0] - values[1] - (wanted(0.4, 1.5) - wanted(0.6, 0.8))
+
+    def precision(kappa, tau):
+        return tau * (kappa**2 * np.eye(25) + G)
+
+    def field(kappa, tau):
+        Q = precision(kappa, tau)
+        return 0.5 * np.linalg.slogdet(Q)[1] - 0.5 * x @ Q @ x
+
+    def observed(kappa, tau):
+        S = np.linalg.inv(precision(kappa, tau)) + 0.7**2 * np.eye(25)
+        return -0.5 * np.linalg.slogdet(S)[1] - 0.5 * y @ np.linalg.solve(S, y)
+
+    assert abs(difference("latent", field)) <= 1e-11
+    assert abs(difference("marginal", observed)) <= 1e-11
 
 
 def test_without_pytensor_the_extra_is_named():
