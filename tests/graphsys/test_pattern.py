@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import graphsys as gs
+from graphsys.interop import pattern as module
 from graphsys.interop.pattern import check
 
 EPS = np.finfo(float).eps
@@ -326,3 +327,22 @@ def test_calls_in_turns_use_the_factors_of_their_entries_again():
         assert pattern._free[data.dtype, True][-1] is kept and kept.are_of(scale * data)
     pattern.solve(3.0 * data, np.ones(20))  # takes those used the longest time ago
     assert pattern._free[data.dtype, True][-1] is other
+
+
+def test_many_large_matrices_are_solved_some_at_a_time(monkeypatch):
+    monkeypatch.setattr(module, "PART_BYTES", 8 * example()[1].nbytes)
+    pattern, data, A = example()
+    scales, b = np.linspace(1.0, 3.0, 21)[:, None], np.ones((21, 20))
+    many = scales * data
+    for trans in ("N", "T", "N", "N"):
+        x = np.linalg.solve(A if trans == "N" else A.T, b[0]) / scales
+        assert np.abs(pattern.solve(many, b, trans) - x).max() <= bound(A, x)
+    parts = pattern._free[np.dtype(float), False][0].parts
+    assert [len(part.data) for part in parts] == [8, 8, 5]
+    many[17, pattern.rows == 7] = 0.0
+    with pytest.raises(gs.SingularPivotError, match="matrix 17 of 21"):
+        pattern.solve(many, b)
+    x = pattern.solve(many, b, singular="nan")
+    assert np.flatnonzero(np.isnan(x).any(axis=1)).tolist() == [17]
+    few = pattern.solve(many[:9], b[:9])
+    assert np.array_equal(few, x[:9])
