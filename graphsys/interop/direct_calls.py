@@ -26,7 +26,7 @@ Array = NDArray[Any]
 #: Matrices in turn with doubtful pivots after which a plan is given up: such a call takes up to
 #: twice the time.
 MISSES = 4
-#: Seconds between two trials to take a plan out of use.
+#: Seconds between two trials to put a plan into use or take it out.
 PAUSE = 1e-4
 
 
@@ -64,6 +64,7 @@ class Plans:
                 self._make(number, pattern, found)
 
     def _make(self, number: int, pattern: Pattern, found: Factorization) -> None:
+        """Make the plan of a pattern, with factors of its own, and put it into use."""
         dtype = found.dtype
         info = found.info.copy()
         size = found.symbolic.arena_size
@@ -79,11 +80,15 @@ class Plans:
         plan = np.concatenate([[function, dtype.itemsize, words.size], words])
         self._arrays[number] = (*arrays, frame, source, values, last, plan, state)
         weakref.finalize(pattern, self.release, number).atexit = False
-        self._table.store(number, plan.ctypes.data)
+        self._store(number, plan.ctypes.data)
 
     def release(self, number: int) -> None:
         """Take a plan out of use, and drop it."""
         if number in self._arrays:
-            while not self._table.store(number, 0):
-                time.sleep(PAUSE)
+            self._store(number, 0)
             del self._arrays[number]
+
+    def _store(self, number: int, plan: int) -> None:
+        """Store the address of a plan as soon as no call is at work there."""
+        while not self._table.store(number, plan):
+            time.sleep(PAUSE)

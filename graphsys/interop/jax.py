@@ -1,8 +1,9 @@
 """JAX: sparse solves inside of jit, vmap and grad, by XLA's foreign function interface.
 
-XLA calls one C function with a frame of pointers (``xla/ffi/api/c_api.h``). It is a callback of
-ctypes that reads the frame, so nothing is compiled against XLA's headers. By `jax.pure_callback` a
-solve of 100 rows takes 89 us instead of 14, because all arrays become arrays of JAX on the way.
+XLA calls one C function with a frame of pointers (``xla/ffi/api/c_api.h``), so nothing is compiled
+against XLA's headers. It solves by a plan of the pattern (`graphsys.interop.direct_calls`), or it
+calls back to Python, which reads the frame by ctypes. A solve of 100 rows takes 8 us by a plan, 24
+by Python, and some 90 by `jax.pure_callback`, where all arrays become arrays of JAX on the way.
 """
 
 from __future__ import annotations
