@@ -364,7 +364,18 @@ class Pattern:
         return found
 
     def plain_factors(self, data: Array) -> Factorization | None:
-        """Factorization of the entries of the last call, if solves with it check nothing."""
+        """Factorization of the last call, if solves with it check nothing.
+
+        Parameters
+        ----------
+        data : ndarray, shape (nz,)
+            Entries of that call.
+
+        Returns
+        -------
+        Factorization or None
+            None also where entries repeat or are complex.
+        """
         with self._taking:
             free = self._free.get((data.dtype, True))
             factor = free[-1].factors if free and free[-1].are_of(data) else None
@@ -374,7 +385,13 @@ class Pattern:
         return None if found.dtype.kind == "c" or self._sum is not None else found
 
     def source(self) -> Ints:
-        """Entry of each place in the blocks, -1 where there is none; each place has at most one."""
+        """Entry of each place in the blocks, if no position has two.
+
+        Returns
+        -------
+        ndarray of int, shape (system.graph.nnz,)
+            -1 where there is none.
+        """
         source = self._source.copy()
         source[self._empty] = -1
         return source
