@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphsys.errors import NotPositiveDefiniteError, SingularPivotError
 from graphsys.factor import Factor
-from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, ranges
+from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, is_sound, ranges
 from graphsys.interop.symmetric_entries import SymmetricEntries
 from graphsys.kernels.base.layout import ORDER_AT
 from graphsys.matrix.block import HERMITIAN, as_numbers
@@ -20,7 +20,7 @@ from graphsys.matrix.from_scipy import canonical
 from graphsys.matrix.scipy_tables import checked
 from graphsys.numeric.diagnosis import without_options
 from graphsys.numeric.factorization import Factorization
-from graphsys.numeric.selected_inverse import SelectedInverse
+from graphsys.numeric.selected_inverse import SelectedInverse, selected_inverse
 from graphsys.symbolic import analyze
 from graphsys.system import System
 
@@ -669,7 +669,9 @@ class CholeskyFactor:
         """Selected inverse, computed once per matrix."""
         self._ready()
         if self._selected is None:
-            self._selected = self.factor.selected_inverse()
+            found = self.factor._factorization
+            sound = is_sound(found)
+            self._selected = selected_inverse(found) if sound else self.factor.selected_inverse()
         return self._selected
 
     def _columns(self, b: Any) -> Array:

@@ -17,9 +17,8 @@ from scipy.sparse import coo_array, csr_array, issparse
 from graphsys.batch import Batch
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
-from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables
+from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, is_sound
 from graphsys.kernels.base.widths import LANES
-from graphsys.kernels.blocks.growth import GROWN
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.numeric.diagnosis import without_options
 from graphsys.numeric.factorization import Factorization
@@ -36,11 +35,6 @@ Ints = NDArray[np.int64]
 CHOICES = ("raise", "nan")
 #: Errors of a matrix, or of a right-hand side, that cannot be solved with.
 REFUSED = (SingularPivotError, OverflowError)
-#: Power of machine epsilon below which pivot ratios of positive definite matrices are too small for
-#: the log-determinant and the selected inverse by static factors. From there on inverses of pivot
-#: blocks may lose their signs; fields with a range of 300 nodes have 4e-7, and errors no larger
-#: than what rounding of the entries causes.
-WEAK = 0.5
 #: Bytes of the entries of as many matrices as are solved at a time: their blocks stay in the second
 #: cache. 256 circuits of 1000 rows take 0.75 of the time, as many chains 0.95.
 PART_BYTES = 2**21
@@ -450,9 +444,7 @@ class Pattern:
     def _root(self, factor: Factor) -> Root | None:
         """Square root of positive definite factors that need no check; None for all others."""
         found = factor._factorization
-        if not self.positive_definite or found.fronts is not None:
-            return None
-        if found.pivot_ratio < found.eps**WEAK or found.pivot_growth > GROWN:
+        if not self.positive_definite or not is_sound(found):
             return None
         tables = self._tables
         if tables is None or tables.program is not found.program:

@@ -524,3 +524,19 @@ def test_the_names_and_results_of_scikit_sparse(family):
         cholmod.cholesky(-1.0 * A, mode="supernodal")(b)
     with pytest.raises(gs.NotPositiveDefiniteError):
         ours.cholesky_inplace(-1.0 * A)
+
+
+def test_variances_of_a_smooth_field_come_from_the_factors_that_are_there():
+    # Q = (k^2 I + G)^2 of a Matern field: its pivots are small, but it is positive definite
+    n = 12
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(n, n))
+    G = sp.kron(line, sp.eye_array(n)) + sp.kron(sp.eye_array(n), line)
+    for k in (1.0, 0.1):
+        B = k * k * sp.eye_array(n * n) + G
+        Q = sp.csc_array(B @ B)
+        factor = gs.cholesky(Q)
+        static = factor.factor._factorization
+        exact, condition = np.linalg.inv(Q.toarray()), np.linalg.cond(Q.toarray())
+        error = np.abs(factor.variances() - np.diag(exact)).max()
+        assert error <= n * n * np.finfo(float).eps * condition * np.abs(exact).max()
+        assert static.fronts is None and factor.factor._factorization is static
