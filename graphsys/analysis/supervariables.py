@@ -11,7 +11,7 @@ from graphsys.matrix.graph import BlockGraph, from_pairs
 
 Ints = npt.NDArray[np.int64]
 
-#: Fewer nodes, or nodes of fewer neighbours each, are ordered sooner than searched.
+#: Fewest nodes, and neighbours per node, of a graph that is searched: others are ordered faster.
 FEWEST_NODES, FEWEST_NEIGHBORS = 200, 3
 #: Supervariables over nodes above which their order saves less than the search costs.
 MOST_LEFT = 0.8
@@ -21,8 +21,8 @@ def supervariables(graph: BlockGraph) -> Ints | None:
     """Supervariable of each node, numbered by their first nodes; None where few nodes share one.
 
     Nodes are compared by sums of random numbers of 64 bits over themselves and their neighbours.
-    Different ones have the same sum with a probability of n^2 / 2^65; they would make an order no
-    worse than unlucky.
+    Different ones have the same sum with a probability of n^2 / 2^65, which costs fill-in alone:
+    any order is right.
     """
     n = graph.size.size
     if n < FEWEST_NODES or graph.neighbor.size < FEWEST_NEIGHBORS * n:

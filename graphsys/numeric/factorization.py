@@ -528,7 +528,7 @@ class Factorization:
         error, condition = trial._error(values)
         if stability.is_singular(condition, self.dtype):
             return None
-        trial.stabilized = False  # each solve looks whether rows of other scales have errors
+        trial.stabilized = False  # solves check their rows
         stable = stability.is_stable(error, self.dtype) or trial._contracts(values)
         return (trial, error, condition) if stable else None
 

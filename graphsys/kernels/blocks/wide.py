@@ -52,7 +52,7 @@ def invert_wide(d, d_at, ldd, s, s_at, n, work, work_at):
 
 @inlined
 def _lu(d, d_at, ldd, s, s_at, n):
-    """P D = L U in place, and the least pivot relative to its row; 0 or NaN where there is none."""
+    """P D = L U in place; the least pivot relative to its row, NaN where a column has no pivot."""
     ratio = 1.0
     for p in range(0, n, PANEL):
         w = min(PANEL, n - p)
