@@ -2,7 +2,9 @@
 
 ``python -m benchmarks.collisions [scene ...]`` in ``asv_benchmarks`` prints the table: heaps of
 balls and of mixed shapes, dominoes, a humanoid that falls on itself, an ant and a half cheetah on
-their floor. Both read the same MJCF, contacts with a round cone, without commands.
+their floor. Both read the same MJCF, contacts with a round cone, without commands. With ``--depth``
+it prints how deep MuJoCo's bodies go into each other, at the same step and in the time that
+`dynamics` takes.
 """
 
 import argparse
@@ -36,6 +38,10 @@ ROBOTS = {
     "humanoid": "humanoid", "ant": "ant", "half cheetah": "half_cheetah", "hopper": "hopper",
     "walker": "walker2d",
 }  # fmt: skip
+#: Impedance of the stiffest contact of MuJoCo: see `contact_peers.stiffest`.
+STIFF = (0.9999, 0.9999, 0.0001)
+#: Parts of a step of MuJoCo with stiff contacts, one after another.
+PARTS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 #: Name of a scene with random commands within their ranges, each held for so many steps.
 DRIVEN, HELD = ", driven", 5
 
@@ -94,12 +100,36 @@ class Scene:
             controls = np.repeat(self.model.controls(self.commands), HELD, axis=0)
         return dy.simulate(self.model, self.state, seconds, controls=controls, every=every)
 
+    def peer(self, parts=1, stiff=False):
+        """Model of MuJoCo with a part of the step; contacts as the file has them, or stiff ones."""
+        import mujoco
+
+        h = self.model.timestep / parts
+        spec = mujoco.MjSpec.from_file(str(self.path))
+        for geom in spec.geoms if stiff else ():
+            geom.solref[:2], geom.solimp[:3] = (2.0 * h, 1.0), STIFF
+        model = spec.compile()
+        model.opt.timestep = h
+        return model
+
+    def overlap(self, seconds, parts=1, stiff=False):
+        """Processor seconds of MuJoCo, and the largest overlap of two bodies in metres."""
+        import mujoco
+
+        model, deepest, took = self.peer(parts, stiff), 0.0, 0.0
+        data = mujoco.MjData(model)
+        for _ in range(round(seconds / self.model.timestep)):
+            start = time.process_time()
+            mujoco.mj_step(model, data, parts)
+            took += time.process_time() - start
+            deepest = max(deepest, -data.contact.dist.min(initial=0.0))
+        return took, deepest
+
     def theirs(self, seconds=SECONDS):
         """Processor seconds of MuJoCo's own loop."""
         import mujoco
 
-        model = mujoco.MjModel.from_xml_path(str(self.path))
-        model.opt.timestep = self.model.timestep
+        model = self.peer()
         data = mujoco.MjData(model)
         steps = round(seconds / self.model.timestep)
         start = time.process_time()
@@ -171,11 +201,34 @@ class Collisions:
         return ours / theirs
 
 
+def show_depths(names, seconds):
+    """Print overlaps of MuJoCo at our step, and at the first of `PARTS` that takes our time."""
+    print("scene: ours s | MuJoCo: s, deepest mm | stiff, in our time: step us, s, deepest mm")
+    for name in names:
+        made = scene(name)
+        made.ours(5 * H, every=1)
+        start = time.process_time()
+        made.ours(seconds)
+        ours, (theirs, deepest) = time.process_time() - start, made.overlap(seconds)
+        for parts in PARTS:
+            took, least = made.overlap(seconds, parts, stiff=True)
+            if took >= ours:
+                break
+        print(
+            f"{name:14s} {ours:8.2f} | {theirs:8.2f} {1e3 * deepest:7.2f} | "
+            f"{1e6 * made.model.timestep / parts:7.0f} {took:8.2f} {1e3 * least:7.3f}",
+            flush=True,
+        )
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("scenes", nargs="*", default=list(SCENES))
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--depth", type=float, metavar="SECONDS", help="overlaps, in so many s")
     chosen = parser.parse_args()
+    if chosen.depth is not None:
+        return show_depths(chosen.scenes, chosen.depth)
     print("scene: ours, MuJoCo, us a step | ratio | iterations, intervals a step, sets, pairs")
     for name in chosen.scenes:
         made, seconds = scene(name), SHORT.get(name, SECONDS)
