@@ -125,6 +125,40 @@ def test_pairs_with_the_ground_stay_and_others_go():
     assert searched(model.near, state.data).pairs == ()
 
 
+def test_a_few_pairs_that_are_near_no_more_stay_until_another_appears():
+    """Balls in a row: of 5 near pairs 2 may stay, and the third that leaves takes them with it."""
+    mechanism = dy.Mechanism()
+    for k in range(7):
+        mechanism.add_body(dy.Sphere(0.1, mass=1.0), name=k, position=(0.21 * k, 0, 0))
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    state.pose[6, 0] += 5.0  # near to none
+    search = searched(model.near, state.data)
+
+    def renewed():
+        again = watch.renew(search.arrays(), model.n_bodies, model.timestep, state.data)
+        return bool(again), [model.near.contact(k).name for k in search.pairs]
+
+    row = [f"{k}|{k + 1}" for k in range(5)]
+    assert renewed() == (False, row)
+    state.pose[4:6, 1] += 1.0  # the two balls stay together
+    assert renewed() == (False, row)
+    state.pose[5, 1] += 1.0
+    assert renewed() == (False, row)  # 3 pairs are near, 2 are spare
+    state.pose[0, 1] += 1.0
+    assert renewed() == (True, row[1:3])
+    state.pose[6, :2] = state.pose[4, :2] + [0.21, 0.0]
+    assert renewed() == (True, [*row[1:3], "4|6"])
+
+
+def test_numbers_among_others():
+    cases = [([], [], True), ([1], [], False), ([1, 4], [0, 1, 4], True), ([1, 5], [1, 4], False)]
+    for some, others, wanted in cases:
+        some, others = np.array([*some, 9]), np.array([*others, 9])
+        assert bp.are_among(some, some.size - 1, others, others.size - 1) == wanted
+
+
 def lattice(side, sizes):
     """Balls of some radii by turns in a cube, all of which may touch."""
     rng, n = np.random.default_rng(0), side**3

@@ -361,6 +361,18 @@ def stay_grounded(tables, grid, n, before, count):
 
 
 @kernel
+def are_among(some, count, others, many):
+    """Whether so many ascending numbers are all among other ascending ones."""
+    i = 0
+    for k in range(count):
+        while i < many and others[i] < some[k]:
+            i += 1
+        if i == many or others[i] != some[k]:
+            return False
+    return True
+
+
+@kernel
 def speed_of(bodies, i, reach, state):
     """Largest speed of a point of body i in the last interval, of a state of so many bodies."""
     at = (POSE + TWIST) * bodies + TWIST * i

@@ -11,6 +11,7 @@ from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import POSE
 from dynamics.kernels.collisions.broad_phase import (
+    are_among,
     give_allowances,
     grid_of,
     near_pairs,
@@ -38,6 +39,11 @@ RENEW = 0  # 1 if the near pairs have changed, or are to be found again
 TAKEN_BACK = 1  # 1 if the last step was taken back
 COUNT = 2  # near pairs
 FLAGS_SIZE = 3
+
+
+#: Pairs that may stay when they are near no more: so many, and one for so many near pairs. Without
+#: them a humanoid that is driven takes 1.25 times as long, 20 balls 1.15 times.
+SPARE, SPARE_PART = 2, 8
 
 
 @kernel
@@ -97,7 +103,10 @@ def lay_idle_planes(plan, constant, h, watch, state, info):
 
 @kernel
 def renew(watch, bodies, h, state):
-    """Find the near pairs anew, of a state of so many bodies; whether they have changed."""
+    """Find the near pairs anew, of a state of so many bodies; whether they have changed.
+
+    A few that are near no more may stay: a contact that is open costs less than another model.
+    """
     start, reach, allowance, ways, flags, pairs = watch[:STATE]
     rule, tables, grid = watch[SEARCH]
     tables, grid, n = shapes_of(tables), grid_of(grid), reach.size
@@ -106,12 +115,13 @@ def renew(watch, bodies, h, state):
     count = stay_grounded(tables, grid, n, pairs, flags[COUNT])
     for i in range(POSE * n):
         start[i] = state[i]
-    changed = count != flags[COUNT]
+    spare = SPARE + count // SPARE_PART
+    if count <= flags[COUNT] <= count + spare and are_among(grid.found, count, pairs, flags[COUNT]):
+        return False
     for k in range(count):
-        changed = changed or pairs[k] != grid.found[k]
         pairs[k] = grid.found[k]
     flags[COUNT] = count
-    return changed
+    return True
 
 
 @kernel
