@@ -10,14 +10,27 @@ from numpy.typing import NDArray
 
 from graphsys.errors import SingularPivotError
 from graphsys.kernels import work_sizes
-from graphsys.kernels.base.layout import NODAL_AT, WIDEST
+from graphsys.kernels.base.layout import NODAL_AT, SHORT, WIDEST
 from graphsys.kernels.batch import groups as compiled
 from graphsys.kernels.batch.ldu import factorize_groups, schedule
 from graphsys.kernels.batch.nodal_ldu import node_room, solve_nodes
+from graphsys.kernels.batch.scalar_ldu import (
+    factorize_scalar_groups,
+    solve_scalar_groups,
+    solve_scalars_once,
+)
 from graphsys.kernels.batch.substitution import panel_room
 from graphsys.kernels.single.refinement import FINE, GOOD, REACHED, refined_work
 from graphsys.numeric.factorization import SINGULAR_RATIO
 from graphsys.numeric.residuals import REFINEMENTS, Matrix, joined_tables
+from graphsys.numeric.scalar_lanes import (
+    ScalarArrays,
+    ScalarTables,
+    aligned,
+    first_columns,
+    has_scalar_table,
+    last_columns,
+)
 from graphsys.numeric.solver import Solver
 from graphsys.numeric.threads import share
 from graphsys.symbolic import Symbolic
@@ -42,7 +55,11 @@ def engine_for(symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> Engine:
     """
     fits = LANES * symbolic.arena_size * dtype.itemsize <= LANES_BYTES
     small = fits and symbolic.program[WIDEST] <= LANES_ROWS and dtype.kind == "f"
-    return Lanes(symbolic.in_postorder, count, dtype) if small else Each(symbolic, count, dtype)
+    if not small:
+        return Each(symbolic, count, dtype)
+    symbolic = symbolic.in_postorder
+    lanes = ScalarLanes if has_scalar_table(symbolic.program) else Lanes
+    return lanes(symbolic, count, dtype)
 
 
 class Engine(ABC):
@@ -293,6 +310,69 @@ class Lanes(Engine):
         return x.swapaxes(1, 2) if b.ndim == 3 else x[:, 0]
 
 
+class ScalarLanes(Lanes):
+    """Single rows of eight systems at a time, factorized node by node in place of the matrix."""
+
+    def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
+        super().__init__(symbolic, count, dtype)
+        self.tables = ScalarTables.of(symbolic.program, symbolic.graph.nnz)
+        self.padded = count  # the kernels read the last system again
+        self.pivot_ratio, self.growth = np.ones((2, count), dtype)
+        self.short = bool(symbolic.program[SHORT] > 0)
+        self.spare: list[ScalarArrays] = []
+
+    def factorize(self, values: Array, threads: int) -> None:
+        """Factors of all systems."""
+        if self.arena.size == 0:
+            self.arena = aligned(LANES * self.groups * self.tables.vectors, self.dtype)
+        tables, flat = self.tables, values.ravel()
+
+        def work(first: int, last: int) -> None:
+            with self.tables.arrays(self.spare, self.dtype) as own:
+                factorize_scalar_groups(
+                    tables.table, tables.place, flat, self.count, first, last, self.short,
+                    own.magnitude, own.state, self.arena, self.pivot_ratio, self.growth,
+                )  # fmt: skip
+
+        share(threads, self.groups, work)
+
+    def solve_once(self, values: Array, b: Array, threads: int) -> Array:
+        """Solutions, unrefined; the factors are not kept."""
+        if b.ndim == 3 and b.shape[2] == 0:  # their pivots are checked all the same
+            self.solve_once(values, np.zeros(b.shape[:2], b.dtype), threads)
+            return np.empty_like(b)
+        tables, flat, right = self.tables, values.ravel(), first_columns(b)
+        out = np.empty_like(right)
+
+        def work(first: int, last: int) -> None:
+            with self.tables.arrays(self.spare, self.dtype) as own:
+                solve_scalars_once(
+                    tables.table, tables.place, tables.row, flat, self.count, first, last,
+                    self.short, right.ravel(), 1, len(right), own.magnitude, own.x, own.v,
+                    own.state, self.pivot_ratio, self.growth, out.reshape(-1),
+                )  # fmt: skip
+
+        share(threads, self.groups, work)
+        return last_columns(out, b)
+
+    def _substitute(
+        self, b: Array, columns: int, transposed: bool, groups: Array, threads: int
+    ) -> Array:
+        given = b.reshape(self.count, self.rows, columns)
+        tables, right = self.tables, first_columns(given)
+        out = np.zeros_like(right)
+
+        def work(first: int, last: int) -> None:
+            with self.tables.arrays(self.spare, self.dtype) as own:
+                solve_scalar_groups(
+                    tables.table, tables.row, self.arena, self.count, groups, first, last,
+                    transposed, right.ravel(), columns, own.x, own.state, out.reshape(-1),
+                )  # fmt: skip
+
+        share(threads, groups.size, work)
+        return last_columns(out, given).reshape(-1)
+
+
 class Each(Engine):
     """One system after another, in compiled code."""
 
@@ -355,10 +435,3 @@ class Each(Engine):
         if not (report.componentwise_error or 0.0) <= good:
             return x, np.inf  # another order may do better
         return x, report.backward_error or 0.0
-
-
-def aligned(size: int, dtype: np.dtype[Any]) -> Array:
-    """Array whose vectors of eight do not straddle cache lines."""
-    room = np.empty(size + LANES, dtype)
-    first = -(room.ctypes.data // room.itemsize) % LANES
-    return room[first : first + size]

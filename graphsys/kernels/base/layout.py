@@ -96,6 +96,10 @@ BY_PIVOTS, NO_BLOCKS, BY_CONDITION = range(3)
 WEAK_COLUMNS, WEAK_BLOCK, WEAK_WORK = 8, 72, 136
 
 
+#: Header of the table of `batch.scalar_ldu`; then two words of each node.
+SCALAR_ROWS, SCALAR_SYMMETRIC, SCALAR_VECTORS, SCALAR_FILLS, SCALAR_FILL_AT, SCALAR_HEADER = range(6)
+
+
 @interpreted
 def work_sizes(program, count):
     """Lengths of arena, magnitude and the solve's workspace x for ``count`` right-hand sides."""

@@ -68,6 +68,10 @@ class _Lower:
             value = self.builder.shl(value, ir.Constant(value.type, 1))
         return value
 
+    def constant(self, value):
+        """A number of 64 bits."""
+        return self.context.get_constant(types.int64, value)
+
     def none(self):
         return self.context.get_dummy_value()
 

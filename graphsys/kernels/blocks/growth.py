@@ -18,11 +18,8 @@ import numpy as np
 
 from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.base.layout import ROWS, SHORT
+from graphsys.kernels.base.widths import GROWN
 from graphsys.kernels.blocks.blocks import any_beyond
-
-#: Growth from which on solutions are checked: 64 costs two of sixteen digits. Systems of the
-#: benchmarks grow by less than 1.2, positive definite ones not at all.
-GROWN = 64.0
 
 
 @kernel

@@ -233,7 +233,7 @@ def unload_function(module, real):
     with emit.loop("fours", integer(0), whole, integer(4), []) as (e, _):
         first = emit.at(x, builder.shl(e, integer(3)))
         vectors = [emit.load(emit.at(first, integer(LANES * k))) for k in range(4)]
-        for system, four in zip(systems, _of_each_lane(emit, vectors), strict=True):
+        for system, four in zip(systems, each_lane(emit, vectors), strict=True):
             place = builder.bitcast(emit.at(system, e), four.type.as_pointer())
             builder.store(four, place, align=emit.align)
     with emit.loop("rest", whole, n, integer(1), []) as (e, _):
@@ -245,7 +245,7 @@ def unload_function(module, real):
     return function
 
 
-def _of_each_lane(emit, vectors):
+def each_lane(emit, vectors):
     """The four numbers of each lane of four vectors; `four_numbers` the other way."""
 
     def shuffle(x, y, places):
