@@ -18,7 +18,7 @@ from graphsys.kernels.base.layout import (
     STARTS_AT,
     SUPERNODES,
 )
-from graphsys.kernels.blocks.growth import GROWN
+from graphsys.kernels.base.widths import GROWN
 from graphsys.kernels.single.cholesky_root import block_roots, solve_lower, write_lower
 from graphsys.kernels.single.substitution import pivot_blocks
 from graphsys.numeric.both_triangles import wide_factors, wide_program

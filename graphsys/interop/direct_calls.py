@@ -1,7 +1,7 @@
 """Solves for XLA by compiled code alone: the plan of each pattern, for `graphsys.interop.jax`.
 
-A plan serves one vector and one matrix of one type, whose pivots are good. All other calls, and
-those of a second thread at the same time, go through Python.
+A plan serves one vector and one matrix of one type, or many matrices of single rows, whose pivots
+are good. All other calls, and those of a second thread at the same time, go through Python.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from graphsys.interop.pattern import Pattern
 from graphsys.kernels.base.address_table import new_frame
+from graphsys.kernels.batch import entries_solve
 from graphsys.kernels.single import keyed_solve
 from graphsys.numeric import fast_calls
-from graphsys.numeric.factorization import Factorization
+from graphsys.numeric.factorization import DOUBTFUL, Factorization
+from graphsys.numeric.scalar_lanes import EntryLanes
 
 __all__ = ["Plans"]
 
@@ -35,12 +37,12 @@ class Table(Protocol):
 
     places: int
 
-    def store(self, number: int, plan: int) -> bool:
+    def store(self, place: int, plan: int) -> bool:
         """Store the address of a plan, 0 for none; False while one is at work there."""
 
 
 class Plans:
-    """Plans of patterns, by number.
+    """Plans of patterns: for one matrix, and for many, whose place is one further.
 
     Parameters
     ----------
@@ -49,46 +51,90 @@ class Plans:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._arrays: dict[int, tuple[Array, ...]] = {}  # of the plans in use
-        self._done: set[int] = set()  # numbers of patterns that have or had a plan
+        self._arrays: dict[int, tuple[Array, ...]] = {}  # of the plans in use, by place
+        self._done: set[int] = set()  # places that have or had a plan
 
     def look_at(self, number: int, pattern: Pattern, data: Array) -> None:
         """Make a plan for a pattern with factors of these entries, or give up the one it has."""
-        if number in self._arrays:
-            if self._arrays[number][-1][keyed_solve.MISSES] >= MISSES:
-                self.release(number)
-        elif number not in self._done and number < self._table.places:
+        place = 2 * number
+        if self._wanted(place, number):
             found = pattern.plain_factors(data)
-            if found is not None and hasattr(keyed_solve.solve_entries, "address"):
-                self._done.add(number)
-                self._make(number, pattern, found)
+            if found is not None:
+                kernel, own, *arrays = _for_one(pattern, found)
+                self._make(place, pattern, found.dtype, kernel, *arrays, keeps=own)
 
-    def _make(self, number: int, pattern: Pattern, found: Factorization) -> None:
-        """Make the plan of a pattern, with factors of its own, and put it into use."""
-        dtype = found.dtype
-        info = found.info.copy()
-        size = found.symbolic.arena_size
-        arrays = fast_calls.new_arrays(found.program, size, dtype, info)
-        none = np.empty(0, dtype)
-        frame: Any = new_frame(*arrays, np.empty(0, np.int64), none, none, np.empty(0))
-        source = pattern.source()
-        values, last = np.empty(source.size, dtype), np.empty(pattern.nz, dtype)
-        state = np.zeros(keyed_solve.STATE_SIZE, np.int64)
-        words: Any = new_frame(frame, source, values, last, state)
-        kinds = f"i8,1Cw i8,1Cw {dtype.str[1:]},1Cw"
-        function = keyed_solve.solve_entries.address(kinds, "c")
+    def look_at_many(self, number: int, pattern: Pattern, data: Array, columns: int) -> None:
+        """As `look_at` for many matrices, entries of shape (count, nz), and so many columns."""
+        place = 2 * number + 1
+        if place in self._arrays and columns > self._columns(place, pattern):
+            self.release(place)  # more than there is room for
+            self._done.discard(place)
+        if self._wanted(place, number):
+            lanes = pattern.lanes(data)
+            if lanes is not None and lanes.all_sure:
+                self._make(place, pattern, data.dtype, *_for_many(lanes, data.dtype, columns))
+
+    def _columns(self, place: int, pattern: Pattern) -> int:
+        """Right-hand sides that a plan for many matrices has room for."""
+        return self._arrays[place][entries_solve.RIGHT].size // max(pattern.n, 1)
+
+    def _wanted(self, place: int, number: int) -> bool:
+        """True if there is to be a plan; one that served too few calls is given up."""
+        if place in self._arrays:
+            if self._arrays[place][-1][keyed_solve.MISSES] >= MISSES:
+                self.release(place)
+            return False
+        known = number >= self._table.places or place in self._done
+        return not known and hasattr(keyed_solve.solve_entries, "address")
+
+    def _make(
+        self,
+        place: int,
+        pattern: Pattern,
+        dtype: np.dtype[Any],
+        kernel: Any,
+        *arrays: Array,
+        keeps: tuple[Array, ...] = (),
+    ) -> None:
+        """Put the plan of a kernel with some arrays, the last one its state, into use."""
+        self._done.add(place)
+        words: Any = new_frame(*arrays)
+        function = kernel.address(f"i8,1Cw i8,1Cw {dtype.str[1:]},1Cw", "c")
         plan = np.concatenate([[function, dtype.itemsize, words.size], words])
-        self._arrays[number] = (*arrays, frame, source, values, last, plan, state)
-        weakref.finalize(pattern, self.release, number).atexit = False
-        self._store(number, plan.ctypes.data)
+        self._arrays[place] = (*arrays[:-1], words, plan, *keeps, arrays[-1])
+        weakref.finalize(pattern, self.release, place).atexit = False
+        self._store(place, plan.ctypes.data)
 
-    def release(self, number: int) -> None:
+    def release(self, place: int) -> None:
         """Take a plan out of use, and drop it."""
-        if number in self._arrays:
-            self._store(number, 0)
-            del self._arrays[number]
+        if place in self._arrays:
+            self._store(place, 0)
+            del self._arrays[place]
 
-    def _store(self, number: int, plan: int) -> None:
+    def _store(self, place: int, plan: int) -> None:
         """Store the address of a plan as soon as no call is at work there."""
-        while not self._table.store(number, plan):
+        while not self._table.store(place, plan):
             time.sleep(PAUSE)
+
+
+def _for_one(pattern: Pattern, found: Factorization) -> tuple[Any, ...]:
+    """Kernel and arrays of a plan for one matrix, with factors of its own."""
+    dtype, info = found.dtype, found.info.copy()
+    own = fast_calls.new_arrays(found.program, found.symbolic.arena_size, dtype, info)
+    none = np.empty(0, dtype)
+    frame: Any = new_frame(*own, np.empty(0, np.int64), none, none, np.empty(0))
+    source = pattern.source()
+    values, last = np.empty(source.size, dtype), np.empty(pattern.nz, dtype)
+    state = np.zeros(keyed_solve.STATE_SIZE, np.int64)
+    return keyed_solve.solve_entries, own, frame, source, values, last, state
+
+
+def _for_many(lanes: EntryLanes, dtype: np.dtype[Any], columns: int) -> tuple[Any, ...]:
+    """Kernel and arrays of a plan for many matrices."""
+    plain, transposed = lanes.tables
+    own = plain.new_arrays(dtype, columns)
+    return (
+        entries_solve.solve_entries_of_many, plain.table, plain.place, transposed.table,
+        transposed.place, plain.row, plain.vectors_of(columns), *own, np.array([DOUBTFUL]),
+        np.zeros(keyed_solve.STATE_SIZE, np.int64),
+    )  # fmt: skip

@@ -26,8 +26,8 @@ SOURCE = r"""
 @closed = global i64 0
 @running = global i64 0
 @callback = global ptr null
-@plans = global [PLACES x i64] zeroinitializer
-@locks = global [PLACES x i64] zeroinitializer
+@plans = global [TWICE x i64] zeroinitializer
+@locks = global [TWICE x i64] zeroinitializer
 @text = constant [36 x i8] c"graphsys.jax: the process is ending\00"
 @arguments = global { i64, ptr, ptr, i64 } { i64 32, ptr null, ptr @text, i64 1 }
 
@@ -70,21 +70,29 @@ define internal ptr @pointer(ptr %base, i64 %k) alwaysinline {
   ret ptr %place
 }
 
-define internal i64 @vector(ptr %buffer, ptr %call, i64 %k) alwaysinline {
+define internal i64 @vector(ptr %buffer, ptr %call, i64 %k) {
+entry:
   %data = call i64 @word(ptr %buffer, i64 3)
   %rank = call i64 @word(ptr %buffer, i64 4)
   %lengths = call ptr @pointer(ptr %buffer, i64 5)
-  %is = icmp eq i64 %rank, 1
-  br i1 %is, label %read, label %no
-read:
-  %length = load i64, ptr %lengths
+  br label %head
+head:
+  %axis = phi i64 [ 0, %entry ], [ %axis.next, %body ]
+  %lead = phi i64 [ 1, %entry ], [ %size, %body ]
+  %size = phi i64 [ 1, %entry ], [ %size.next, %body ]
+  %more = icmp slt i64 %axis, %rank
+  br i1 %more, label %body, label %done
+body:
+  %length = call i64 @word(ptr %lengths, i64 %axis)
+  %size.next = mul i64 %size, %length
+  %axis.next = add i64 %axis, 1
+  br label %head
+done:
   %at = getelementptr i64, ptr %call, i64 %k
   store i64 %data, ptr %at
   %next = getelementptr i64, ptr %at, i64 1
-  store i64 %length, ptr %next
-  ret i64 0
-no:
-  ret i64 1
+  store i64 %size, ptr %next
+  ret i64 %lead
 }
 
 define internal i64 @direct(ptr %frame) {
@@ -103,20 +111,8 @@ number:
   %value = call ptr @pointer(ptr %scalar, i64 1)
   %code = load i64, ptr %value
   %pattern = ashr i64 %code, 3
-  %matrix = and i64 %code, 1
-  %vectors = icmp eq i64 %matrix, 0
-  %low = icmp ult i64 %pattern, PLACES
-  %known = and i1 %vectors, %low
-  br i1 %known, label %take, label %no
-take:
-  %lock = getelementptr i64, ptr @locks, i64 %pattern
-  %held = atomicrmw xchg ptr %lock, i64 1 seq_cst
-  %free = icmp eq i64 %held, 0
-  br i1 %free, label %look, label %no
-look:
-  %plan = call ptr @pointer(ptr @plans, i64 %pattern)
-  %none = icmp eq ptr %plan, null
-  br i1 %none, label %unlock, label %buffers
+  %known = icmp ult i64 %pattern, PLACES
+  br i1 %known, label %buffers, label %no
 buffers:
   %operands = call ptr @pointer(ptr %frame, i64 9)
   %results = call ptr @pointer(ptr %frame, i64 14)
@@ -129,15 +125,24 @@ buffers:
   %is.single = icmp eq i32 %type, 11
   %some = select i1 %is.single, i64 4, i64 0
   %bytes = select i1 %is.double, i64 8, i64 %some
+  %matrices = call i64 @vector(ptr %data, ptr %call, i64 0)
+  %lead.b = call i64 @vector(ptr %b, ptr %call, i64 2)
+  %lead.x = call i64 @vector(ptr %x, ptr %call, i64 4)
+  %many = icmp ugt i64 %matrices, 1
+  %many.word = zext i1 %many to i64
+  %twice = shl i64 %pattern, 1
+  %place = or i64 %twice, %many.word
+  %lock = getelementptr i64, ptr @locks, i64 %place
+  %held = atomicrmw xchg ptr %lock, i64 1 seq_cst
+  %free = icmp eq i64 %held, 0
+  br i1 %free, label %look, label %no
+look:
+  %plan = call ptr @pointer(ptr @plans, i64 %place)
+  %none = icmp eq ptr %plan, null
+  br i1 %none, label %unlock, label %compare
+compare:
   %wanted = call i64 @word(ptr %plan, i64 1)
-  %same = icmp eq i64 %bytes, %wanted
-  %wrong.1 = call i64 @vector(ptr %data, ptr %call, i64 0)
-  %wrong.2 = call i64 @vector(ptr %b, ptr %call, i64 2)
-  %wrong.3 = call i64 @vector(ptr %x, ptr %call, i64 4)
-  %wrong.12 = or i64 %wrong.1, %wrong.2
-  %wrong = or i64 %wrong.12, %wrong.3
-  %right = icmp eq i64 %wrong, 0
-  %fits = and i1 %same, %right
+  %fits = icmp eq i64 %bytes, %wanted
   br i1 %fits, label %solve, label %unlock
 solve:
   %shifted = lshr i64 %code, 2
@@ -150,28 +155,28 @@ solve:
   %found = call i64 %function(ptr %words, i64 %length, ptr %call, i64 7, ptr null, i64 0)
   br label %unlock
 unlock:
-  %status = phi i64 [ 1, %look ], [ 1, %buffers ], [ %found, %solve ]
+  %status = phi i64 [ 1, %look ], [ 1, %compare ], [ %found, %solve ]
   store atomic i64 0, ptr %lock seq_cst, align 8
   ret i64 %status
 no:
   ret i64 1
 }
 
-define i64 @store(i64 %pattern, i64 %plan) {
+define i64 @store(i64 %place, i64 %plan) {
 entry:
-  %lock = getelementptr i64, ptr @locks, i64 %pattern
+  %lock = getelementptr i64, ptr @locks, i64 %place
   %held = atomicrmw xchg ptr %lock, i64 1 seq_cst
   %free = icmp eq i64 %held, 0
   br i1 %free, label %write, label %no
 write:
-  %at = getelementptr i64, ptr @plans, i64 %pattern
+  %at = getelementptr i64, ptr @plans, i64 %place
   store i64 %plan, ptr %at
   store atomic i64 0, ptr %lock seq_cst, align 8
   ret i64 1
 no:
   ret i64 0
 }
-""".replace("PLACES", str(PLACES))
+""".replace("PLACES", str(PLACES)).replace("TWICE", str(2 * PLACES))
 
 
 class ExitGuard:
@@ -187,7 +192,7 @@ class ExitGuard:
     address : int
         Address of the guarded function.
     places : int
-        Patterns that may have a plan.
+        Patterns that may have plans: one for one matrix, and one for many.
     """
 
     places = PLACES
@@ -205,9 +210,12 @@ class ExitGuard:
         store = int(self._engine.get_function_address("store"))
         self._store = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(store)
 
-    def store(self, number: int, plan: int) -> bool:
-        """Store the address of a plan, 0 for none; False while one is at work there."""
-        return bool(self._store(number, plan))
+    def store(self, place: int, plan: int) -> bool:
+        """Store the address of a plan, 0 for none; False while one is at work there.
+
+        The place is twice the number of a pattern, and 1 more for many matrices.
+        """
+        return bool(self._store(place, plan))
 
     def close(self) -> None:
         """Refuse calls from now on, and wait for those that run."""

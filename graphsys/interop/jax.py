@@ -204,6 +204,7 @@ def _execute(frame: Any) -> None:
     data = np.broadcast_to(data, (*lead, pattern.nz)).reshape(lanes, pattern.nz)
     b = np.broadcast_to(b, x.shape).reshape(lanes, *core)
     x[...] = pattern.solve_many(data, b, trans, singular).reshape(x.shape)
+    _PLANS[0].look_at_many(number, pattern, data, core[1] if columns else 1)
 
 
 def _words(address: int, count: int) -> list[int]:

@@ -20,8 +20,10 @@ from graphsys.factor import Factor
 from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, is_sound
 from graphsys.kernels.base.widths import LANES
 from graphsys.matrix.from_scipy import coordinates
+from graphsys.numeric.batch_engines import lanes_fit
 from graphsys.numeric.diagnosis import without_options
 from graphsys.numeric.factorization import Factorization
+from graphsys.numeric.scalar_lanes import EntryLanes, has_scalar_table
 from graphsys.numeric.selected_inverse import selected_inverse
 from graphsys.symbolic import Symbolic, analyze
 from graphsys.system import System
@@ -33,6 +35,7 @@ Ints = NDArray[np.int64]
 
 #: What a solve does about a singular matrix.
 CHOICES = ("raise", "nan")
+OVERFLOW = "the solution overflows: scale the matrix or the right-hand side"
 #: Errors of a matrix, or of a right-hand side, that cannot be solved with.
 REFUSED = (SingularPivotError, OverflowError)
 #: Bytes of the entries of as many matrices as are solved at a time: their blocks stay in the second
@@ -108,6 +111,7 @@ class Pattern:
         at = places[np.searchsorted(keys, self.rows * self.n + self.columns)]
         nnz = self.system.graph.nnz
         self._sum: Any = None  # where entries repeat
+        self._places: Ints = at  # of the entries
         self._source = np.zeros(nnz, np.int64)  # entry of each place
         self._source[at] = np.arange(self.nz)
         self._empty = np.setdiff1d(np.arange(nnz), at)
@@ -119,6 +123,7 @@ class Pattern:
         self._taking = threading.Lock()  # of the lists of factors
         self._symbolic: Symbolic | None = None
         self._tables: Tables | None = None  # of the square root
+        self._entry_lanes: EntryLanes | None = None
         # By type, and of one matrix or of many: factors that no call works with, last used last.
         self._free: dict[tuple[Any, bool], list[_Factors]] = {}
 
@@ -251,23 +256,64 @@ class Pattern:
         ndarray, shape of b
         """
         _check(trans, singular)
+        count, lanes = len(data), self.lanes(data)
+        if lanes is None:
+            x, failed = self._many(data, b, trans)
+        else:
+            x, sure = lanes.solve(data, b, trans != "N")
+            unsure, failed = np.flatnonzero(~sure), {}
+            if unsure.size:
+                x[unsure], others = self._many(data[unsure], b[unsure], trans)
+                failed = {int(unsure[k]): failure for k, failure in others.items()}
+                for i in unsure[~np.isfinite(x[unsure]).reshape(unsure.size, -1).all(axis=1)]:
+                    if i not in failed and np.isfinite(b[i]).all():
+                        x[i], failed[int(i)] = np.nan, OverflowError(OVERFLOW)
+        if singular == "raise":
+            for i, failure in sorted(failed.items()):
+                if np.isfinite(data[i]).all():
+                    raise _named(failure, f"matrix {i} of {count}: ") from failure
+        return x
+
+    def lanes(self, data: Array) -> EntryLanes | None:
+        """Solver for many matrices of single rows, all with good pivots.
+
+        Parameters
+        ----------
+        data : ndarray, shape (count, nz)
+            Their entries.
+
+        Returns
+        -------
+        EntryLanes or None
+            None for other matrices, where entries repeat, and for fewer than two.
+        """
+        if len(data) < 2 or self._sum is not None or data.dtype.kind != "f":
+            return None
+        symbolic = self._analyzed(data[0]).in_postorder
+        if not (has_scalar_table(symbolic.program) and lanes_fit(symbolic, data.dtype)):
+            return None
+        found = self._entry_lanes
+        if found is None or found.program is not symbolic.program:
+            found = EntryLanes(symbolic.program, self._places, self._mirrored(), self._source.size)
+            self._entry_lanes = found
+        return found
+
+    def _many(self, data: Array, b: Array, trans: str) -> tuple[Array, dict[int, Exception]]:
+        """Solutions with many matrices by batches, and what failed."""
+        x = np.empty_like(b, order="C")
+        failed: dict[int, Exception] = {}
         if len(data) == 0:
-            return np.empty_like(b)
+            return x, failed
         kept = self._take(data, False)
         step = max(LANES, PART_BYTES // max(data[0].nbytes, 1) // LANES * LANES)
         starts = range(0, len(data), step)
         kept.parts += [_Factors() for _ in starts[len(kept.parts) :]]
-        x, failed = np.empty_like(b, order="C"), {}
         for part, i in zip(kept.parts, starts, strict=False):
             some = slice(i, i + step)
             batch = self._some(part, data[some], b[some], trans, x[some])
             failed.update({i + k: failure for k, failure in batch.failures.items()})
         self._give(kept, data, False)
-        if singular == "raise":
-            for i, failure in sorted(failed.items()):
-                if np.isfinite(data[i]).all():
-                    raise _named(failure, f"matrix {i} of {len(data)}: ") from failure
-        return x
+        return x, failed
 
     def _some(self, kept: _Factors, data: Array, b: Array, trans: str, x: Array) -> Batch:
         """Write the solutions x with some matrices; returns their batch."""
@@ -335,11 +381,6 @@ class Pattern:
             also where the matrix is not.
         """
         data = self._entries(data)
-        if self._mirror is None:
-            i, j = coordinates(self.system.graph)
-            order = np.argsort(i * self.n + j)
-            keys = (i * self.n + j)[order]
-            self._mirror = order[np.searchsorted(keys, self.columns * self.n + self.rows)]
         if not np.isfinite(data).all():
             return np.full_like(data, np.nan)
         kept = self._take(data, True)
@@ -354,7 +395,7 @@ class Pattern:
         except REFUSED:
             return np.full_like(data, np.nan)
         self._give(kept, data, True)
-        found: Array = inverse.values[self._mirror]
+        found: Array = inverse.values[self._mirrored()]
         return found
 
     def plain_factors(self, data: Array) -> Factorization | None:
@@ -389,6 +430,15 @@ class Pattern:
         source = self._source.copy()
         source[self._empty] = -1
         return source
+
+    def _mirrored(self) -> Ints:
+        """Place of (j, i) in the blocks for each entry (i, j)."""
+        if self._mirror is None:
+            i, j = coordinates(self.system.graph)
+            order = np.argsort(i * self.n + j)
+            keys = (i * self.n + j)[order]
+            self._mirror = order[np.searchsorted(keys, self.columns * self.n + self.rows)]
+        return self._mirror
 
     def _entries(self, data: Any) -> Array:
         """Real entries of one matrix."""

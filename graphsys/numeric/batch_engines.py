@@ -27,9 +27,7 @@ from graphsys.numeric.scalar_lanes import (
     ScalarArrays,
     ScalarTables,
     aligned,
-    first_columns,
     has_scalar_table,
-    last_columns,
 )
 from graphsys.numeric.solver import Solver
 from graphsys.numeric.threads import share
@@ -53,13 +51,17 @@ def engine_for(symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> Engine:
     Lanes fill the processor by themselves. Branches by turns would take up to 1.5 times as long:
     chains of 200 nodes with blocks of 3, 100 with blocks of 4.
     """
-    fits = LANES * symbolic.arena_size * dtype.itemsize <= LANES_BYTES
-    small = fits and symbolic.program[WIDEST] <= LANES_ROWS and dtype.kind == "f"
-    if not small:
+    if not lanes_fit(symbolic, dtype):
         return Each(symbolic, count, dtype)
     symbolic = symbolic.in_postorder
     lanes = ScalarLanes if has_scalar_table(symbolic.program) else Lanes
     return lanes(symbolic, count, dtype)
+
+
+def lanes_fit(symbolic: Symbolic, dtype: np.dtype[Any]) -> bool:
+    """True if eight systems side by side are faster than one after another."""
+    fits = LANES * symbolic.arena_size * dtype.itemsize <= LANES_BYTES
+    return bool(fits and symbolic.program[WIDEST] <= LANES_ROWS and dtype.kind == "f")
 
 
 class Engine(ABC):
@@ -328,7 +330,7 @@ class ScalarLanes(Lanes):
         tables, flat = self.tables, values.ravel()
 
         def work(first: int, last: int) -> None:
-            with self.tables.arrays(self.spare, self.dtype) as own:
+            with tables.arrays(self.spare, self.dtype, 1) as own:
                 factorize_scalar_groups(
                     tables.table, tables.place, flat, self.count, first, last, self.short,
                     own.magnitude, own.state, self.arena, self.pivot_ratio, self.growth,
@@ -338,39 +340,38 @@ class ScalarLanes(Lanes):
 
     def solve_once(self, values: Array, b: Array, threads: int) -> Array:
         """Solutions, unrefined; the factors are not kept."""
-        if b.ndim == 3 and b.shape[2] == 0:  # their pivots are checked all the same
+        columns = b.shape[2] if b.ndim == 3 else 1
+        if columns == 0:  # their pivots are checked all the same
             self.solve_once(values, np.zeros(b.shape[:2], b.dtype), threads)
             return np.empty_like(b)
-        tables, flat, right = self.tables, values.ravel(), first_columns(b)
-        out = np.empty_like(right)
+        tables, flat, right, out = self.tables, values.ravel(), b.ravel(), np.empty_like(b)
+        row = tables.vectors_of(columns)
 
         def work(first: int, last: int) -> None:
-            with self.tables.arrays(self.spare, self.dtype) as own:
+            with tables.arrays(self.spare, self.dtype, columns) as own:
                 solve_scalars_once(
-                    tables.table, tables.place, tables.row, flat, self.count, first, last,
-                    self.short, right.ravel(), 1, len(right), own.magnitude, own.x, own.v,
-                    own.state, self.pivot_ratio, self.growth, out.reshape(-1),
+                    tables.table, tables.place, row, flat, self.count, first, last, self.short,
+                    right, own.magnitude, own.x, own.v, own.state, self.pivot_ratio, self.growth,
+                    out.reshape(-1),
                 )  # fmt: skip
 
         share(threads, self.groups, work)
-        return last_columns(out, b)
+        return out
 
     def _substitute(
         self, b: Array, columns: int, transposed: bool, groups: Array, threads: int
     ) -> Array:
-        given = b.reshape(self.count, self.rows, columns)
-        tables, right = self.tables, first_columns(given)
-        out = np.zeros_like(right)
+        tables, row, out = self.tables, self.tables.vectors_of(columns), np.zeros_like(b)
 
         def work(first: int, last: int) -> None:
-            with self.tables.arrays(self.spare, self.dtype) as own:
+            with tables.arrays(self.spare, self.dtype, columns) as own:
                 solve_scalar_groups(
-                    tables.table, tables.row, self.arena, self.count, groups, first, last,
-                    transposed, right.ravel(), columns, own.x, own.state, out.reshape(-1),
+                    tables.table, row, self.arena, self.count, groups, first, last, transposed,
+                    b, own.x, own.state, out,
                 )  # fmt: skip
 
         share(threads, groups.size, work)
-        return last_columns(out, given).reshape(-1)
+        return out
 
 
 class Each(Engine):

@@ -19,7 +19,7 @@ from graphsys.kernels.base.layout import (
     SUPERNODES,
     WEAKEST,
 )
-from graphsys.kernels.blocks.growth import GROWN
+from graphsys.kernels.base.widths import GROWN
 from graphsys.kernels.single.fused_solve import (
     BUSY,
     INFO,

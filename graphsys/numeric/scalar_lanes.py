@@ -15,11 +15,13 @@ from graphsys.kernels.base.layout import (
     ROWS,
     SCALAR_FILL_AT,
     SCALAR_FILLS,
+    SHORT,
     WIDEST,
 )
 from graphsys.kernels.base.widths import LANES
-from graphsys.kernels.batch.scalar_ldu import STATE
+from graphsys.kernels.batch.scalar_ldu import STATE, solve_scalars_once
 from graphsys.kernels.program.scalar_lanes import fill_scalar_table, scalar_lengths
+from graphsys.numeric.factorization import DOUBTFUL
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -85,30 +87,73 @@ class ScalarTables(NamedTuple):
             array.setflags(write=False)
         return ScalarTables(table, place, self.row, self.vectors)
 
-    def new_arrays(self, dtype: np.dtype[Any]) -> ScalarArrays:
-        """Work arrays."""
-        sizes = 2 * self.row.size, self.row.size, self.vectors, STATE
+    def vectors_of(self, columns: int) -> Ints:
+        """Vector of each number of a right-hand side (n, columns) in the workspace x."""
+        rows = self.row.size
+        return (self.row[:, None] + rows * np.arange(columns)).ravel()
+
+    def new_arrays(self, dtype: np.dtype[Any], columns: int) -> ScalarArrays:
+        """Work arrays for right-hand sides of so many columns."""
+        rows = self.row.size
+        sizes = 2 * rows, max(columns, 1) * rows, self.vectors, STATE
         return ScalarArrays(*(aligned(LANES * size, dtype) for size in sizes))
 
     @contextmanager
-    def arrays(self, spare: list[ScalarArrays], dtype: np.dtype[Any]) -> Iterator[ScalarArrays]:
+    def arrays(
+        self, spare: list[ScalarArrays], dtype: np.dtype[Any], columns: int
+    ) -> Iterator[ScalarArrays]:
         """Work arrays that no other thread uses, from a list of them or new ones."""
         try:
             own = spare.pop()
         except IndexError:
-            own = self.new_arrays(dtype)
+            own = None
+        if own is None or own.x.size < LANES * columns * self.row.size:
+            own = self.new_arrays(dtype, columns)
         yield own
         spare.append(own)
 
 
-def first_columns(b: Array) -> Array:
-    """Array (columns, count, rows) of right-hand sides (count, rows) or (count, rows, columns)."""
-    return b[None] if b.ndim == 2 else np.ascontiguousarray(np.moveaxis(b, 2, 0))
+class EntryLanes:
+    """Solves with many matrices whose entries are in an order of their own.
 
+    Nothing is kept: the transposed solve of a gradient factorizes again, for less than comparing
+    and copying the entries would take.
 
-def last_columns(x: Array, b: Array) -> Array:
-    """Array of the shape of right-hand sides; the other way from `first_columns`."""
-    return x[0] if b.ndim == 2 else np.ascontiguousarray(np.moveaxis(x, 0, 2))
+    Parameters
+    ----------
+    program : ndarray of int
+        With a scalar table.
+    places, mirrored : ndarray of int, shape (nz,)
+        Place of each entry (i, j) in the values of the graph, and that of (j, i).
+    nnz : int
+        Length of these values.
+    """
+
+    def __init__(self, program: Ints, places: Ints, mirrored: Ints, nnz: int) -> None:
+        self.program = program
+        tables = ScalarTables.of(program, nnz)
+        self.tables = tuple(tables.with_places(tables.place[where]) for where in (places, mirrored))
+        self.short = bool(program[SHORT] > 0)  # of pivots: no solution is sure then
+        self.all_sure = False  # of the last solutions
+        self._spare: dict[np.dtype[Any], list[ScalarArrays]] = {}
+
+    def solve(self, data: Array, b: Array, transposed: bool) -> tuple[Array, NDArray[np.bool_]]:
+        """Solutions, and which of them need no check: good pivots, and finite.
+
+        ``data`` is (count, nz), b (count, n) or (count, n, k).
+        """
+        tables, count, out = self.tables[transposed], len(data), np.empty_like(b, order="C")
+        columns = b.shape[2] if b.ndim == 3 else 1
+        ratio, growth = np.empty((2, count), data.dtype)
+        with tables.arrays(self._spare.setdefault(data.dtype, []), data.dtype, columns) as own:
+            solve_scalars_once(
+                tables.table, tables.place, tables.vectors_of(columns), data.ravel(), count, 0,
+                -(-count // LANES), self.short, b.ravel(), own.magnitude, own.x, own.v, own.state,
+                ratio, growth, out.reshape(-1),
+            )  # fmt: skip
+        sure = (ratio >= DOUBTFUL) & (growth == 0.0)
+        self.all_sure = bool(sure.all())
+        return out, sure
 
 
 def aligned(size: int, dtype: np.dtype[Any]) -> Array:

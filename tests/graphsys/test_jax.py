@@ -317,14 +317,80 @@ def test_what_compiled_code_cannot_solve_python_does(by_python):
 
 
 def test_a_plan_goes_with_its_pattern():
-    plans = importlib.import_module("graphsys.interop.jax")._PLANS[0]._arrays
     pattern, data, _ = chain_of(5)
     jax.block_until_ready(gs.jax.solve(pattern, data, np.ones(5)))
-    number = pattern._number
-    assert number in plans
+    plans = importlib.import_module("graphsys.interop.jax")._PLANS[0]._arrays
+
+    def many(pattern):
+        return jax.vmap(lambda data: gs.jax.solve(pattern, data, jnp.ones(5)))
+
+    jax.block_until_ready(many(pattern)(jnp.array([data, 2.0 * data])))
+    places = {2 * pattern._number, 2 * pattern._number + 1}  # for one matrix, for many
+    assert places <= set(plans)
     del pattern
     gc.collect()
-    assert number not in plans
+    assert not places & set(plans)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [None, 3])
+def test_compiled_code_solves_for_many_matrices_alone(by_python, dtype, k):
+    pattern, data, matrix = chain_of(12)
+    rng = np.random.default_rng(0)
+    b = jnp.array(rng.normal(size=(12,) if k is None else (12, k)), dtype)
+
+    def loss(data, b):
+        return jnp.sum(gs.jax.solve(pattern, data, b) ** 3)
+
+    solve = jax.jit(jax.vmap(lambda data, b: gs.jax.solve(pattern, data, b)))
+    shared = jax.jit(jax.vmap(lambda data: gs.jax.solve(pattern, data, b)))
+    slope = jax.jit(jax.vmap(jax.grad(loss, (0, 1))))
+    for count in (9, 9, 2, 16):
+        many = jnp.array(data * rng.uniform(0.9, 1.1, (count, data.size)), dtype)
+        right = jnp.array(rng.normal(size=(count, *b.shape)), dtype)
+        x, with_b, (of_data, of_b) = solve(many, right), shared(many), slope(many, right)
+        for i in range(count):
+            A = matrix(many[i]).astype(float)
+            near = 100.0 * np.finfo(dtype).eps * np.linalg.cond(A)
+            wanted = np.linalg.solve(A, right[i])
+            lam = np.linalg.solve(A.T, 3.0 * wanted**2)
+            for found, exact in (
+                (x[i], wanted),
+                (with_b[i], np.linalg.solve(A, b)),
+                (of_b[i], lam),
+                (of_data[i], -(lam[pattern.rows] * wanted[pattern.columns]).reshape(
+                    pattern.nz, -1).sum(axis=1)),
+            ):  # fmt: skip
+                assert np.abs(found - exact).max() <= near * max(1.0, np.abs(exact).max())
+    assert len(by_python) == 1
+    nested = jax.vmap(jax.vmap(lambda data, b: gs.jax.solve(pattern, data, b), (None, 0)))
+    rights = jnp.array(rng.normal(size=(count, 2, *b.shape)), dtype)
+    found = nested(many, rights)  # by Python: 16 matrices for 32 lanes
+    assert found.shape == rights.shape and len(by_python) == 2
+    assert np.abs(found[:, 1] - solve(many, rights[:, 1])).max() <= near
+
+
+def test_lanes_that_compiled_code_cannot_solve_python_does(by_python):
+    pattern, data, matrix = chain_of(12)
+    many, b = jnp.array([data * scale for scale in np.linspace(1.0, 2.0, 10)]), jnp.ones(12)
+    solve = jax.jit(jax.vmap(lambda data: gs.jax.solve(pattern, data, b, singular="nan")))
+    wanted = np.stack([np.linalg.solve(matrix(one), b) for one in many])
+    singular = many.at[7].set(jnp.where(pattern.rows == 5, 0.0, data))
+    doubtful = many.at[3].set(jnp.where((pattern.rows == 4) & (pattern.columns == 4), 1e-9, data))
+    exact = np.linalg.solve(matrix(doubtful[3]), b)
+    solve(many)
+    assert len(by_python) == 1
+    for bad, lane in ((singular, 7), (many.at[7, 2].set(jnp.nan), 7), (doubtful, 3)):
+        x, others = np.asarray(solve(bad)), np.arange(10) != lane
+        assert np.abs(x - wanted)[others].max() <= 1e-14
+        assert np.isnan(x[lane]).all() if lane == 7 else np.abs(x[3] - exact).max() <= 1e-12
+        assert len(by_python) == 2
+        assert np.abs(solve(many) - wanted).max() <= 1e-14 and len(by_python) == 2
+        by_python.pop()
+    for _ in range(5):  # as often in turn: Python from then on
+        solve(singular)
+    by_python.clear()
+    assert np.abs(solve(many) - wanted).max() <= 1e-14 and len(by_python) == 1
 
 
 def test_threads_solve_with_one_pattern():

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 import graphsys as gs
 from graphsys.families import random_system
 from graphsys.kernels.base.layout import GROWTH, ROWS, SHORT
-from graphsys.kernels.blocks.growth import GROWN, pivot_growth
+from graphsys.kernels.base.widths import GROWN
+from graphsys.kernels.blocks.growth import pivot_growth
 from graphsys.kernels.single.refinement import FINE, GOOD
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.residuals import Matrix

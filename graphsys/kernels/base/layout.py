@@ -97,7 +97,9 @@ WEAK_COLUMNS, WEAK_BLOCK, WEAK_WORK = 8, 72, 136
 
 
 #: Header of the table of `batch.scalar_ldu`; then two words of each node.
-SCALAR_ROWS, SCALAR_SYMMETRIC, SCALAR_VECTORS, SCALAR_FILLS, SCALAR_FILL_AT, SCALAR_HEADER = range(6)
+SCALAR_ROWS, SCALAR_SYMMETRIC, SCALAR_VECTORS, SCALAR_FILLS, SCALAR_FILL_AT, SCALAR_HEADER = range(
+    6
+)
 
 
 @interpreted

@@ -25,7 +25,7 @@ from graphsys.kernels.base.layout import (
     WORK_AT,
     panels_hold,
 )
-from graphsys.kernels.base.widths import LANES
+from graphsys.kernels.base.widths import GROWN, LANES
 from graphsys.kernels.batch.substitution import (
     backward_eight,
     forward_eight,
@@ -40,7 +40,6 @@ from graphsys.kernels.blocks.batch_blocks import (
     subtract_lanes,
 )
 from graphsys.kernels.blocks.blocks import any_beyond
-from graphsys.kernels.blocks.growth import GROWN
 from graphsys.kernels.blocks.prefetch import LINE, is_far
 from graphsys.kernels.blocks.supernodes import (
     FINE,

@@ -63,7 +63,7 @@ def _report(state, system, count, short, ratio, growth):
 
 
 @inlined
-def _start(state):
+def start(state):
     """Magnitudes of a row without updates: none, and none in the matrix to compare with."""
     for lane in range(LANES):
         state[3 * LANES + lane] = state[5 * LANES + lane] = 0.0
@@ -90,7 +90,7 @@ def factorize_scalar_groups(
     growth,
 ):
     """Factors of groups of eight systems, the last system again where there are fewer."""
-    _start(state)
+    start(state)
     for g in range(first, last):
         system, v_at = LANES * g, LANES * g * table[SCALAR_VECTORS]
         _load(table, place, values, system, count - 1, v, v_at)
@@ -111,22 +111,23 @@ def solve_scalar_groups(
     last,
     transposed,
     b,
-    columns,
     # Work:
     x,
     state,
     # Out:
     out,
 ):
-    """out <- A^-1 b, or A^-T b, for ``groups[first:last]``; b and out are (columns, count, rows)."""
-    rows = table[SCALAR_ROWS]
+    """out <- A^-1 b, or A^-T b, for ``groups[first:last]``; b and out are (count, rows, columns).
+
+    ``row`` is the vector in x of each number of a right-hand side, column by column.
+    """
+    rows, length = table[SCALAR_ROWS], row.size
     for g in groups[first:last]:
         system, v_at = LANES * g, LANES * g * table[SCALAR_VECTORS]
-        for column in range(columns):
-            at = column * count
-            load_rows(x, 0, row, rows, b, rows, at + system, at + count - 1)
-            _substitute(table, v, v_at, transposed, x)
-            unload_rows(x, row, rows, out, rows, at + system, at + count - 1, state)
+        load_rows(x, 0, row, length, b, length, system, count - 1)
+        for at in range(0, length, max(rows, 1)):
+            _substitute(table, v, v_at, transposed, x[LANES * at :])
+        unload_rows(x, row, length, out, length, system, count - 1, state)
 
 
 @inlined
@@ -144,6 +145,39 @@ def _substitute(table, v, v_at, transposed, x):
         backward_plain(table, v, v_at, x)
 
 
+@inlined
+def solve_group(
+    # Tables:
+    table,
+    place,
+    row,
+    # In:
+    values,
+    count,
+    system,
+    b,
+    step,
+    # Work:
+    magnitude,
+    x,
+    v,
+    state,
+    # Out:
+    out,
+):
+    """out <- A^-1 b for eight systems from ``system`` on; ``step`` numbers lead to the next b."""
+    rows, length = table[SCALAR_ROWS], row.size
+    _load(table, place, values, system, count - 1, v, 0)
+    load_rows(x, 0, row, length, b, step, system, count - 1)
+    factorize_rows_solving(table, v, 0, x, magnitude, state)
+    backward_plain(table, v, 0, x)
+    for at in range(rows, length, max(rows, 1)):
+        _substitute(table, v, 0, False, x[LANES * at :])
+    for lane in range(LANES):
+        state[5 * LANES + lane] = 0.0
+    unload_rows(x, row, length, out, length, system, count - 1, state[5 * LANES :])
+
+
 @kernel
 def solve_scalars_once(
     # Tables:
@@ -157,8 +191,6 @@ def solve_scalars_once(
     last,
     short,
     b,
-    step,
-    columns,
     # Work:
     magnitude,
     x,
@@ -171,26 +203,12 @@ def solve_scalars_once(
 ):
     """out <- A^-1 b for groups of eight systems, whose factors are not kept.
 
-    b and out are (columns, count, rows); where ``step`` is 0, b is (columns, rows) for all systems.
-    Growth is NaN if the solution is not finite.
+    Arguments as of `solve_scalar_groups`. Growth is NaN if the solution is not finite.
     """
-    rows = table[SCALAR_ROWS]
-    _start(state)
+    start(state)
     for g in range(first, last):
         system = LANES * g
-        _load(table, place, values, system, count - 1, v, 0)
-        for lane in range(LANES):
-            state[5 * LANES + lane] = 0.0
-        for column in range(columns):
-            at = column * count
-            if step != 0:
-                load_rows(x, 0, row, rows, b, rows, at + system, at + count - 1)
-            else:
-                load_rows(x, 0, row, rows, b, rows, column, column)
-            if column == 0:
-                factorize_rows_solving(table, v, 0, x, magnitude, state)
-                backward_plain(table, v, 0, x)
-            else:
-                _substitute(table, v, 0, False, x)
-            unload_rows(x, row, rows, out, rows, at + system, at + count - 1, state[5 * LANES :])
+        solve_group(
+            table, place, row, values, count, system, b, row.size, magnitude, x, v, state, out
+        )
         _report(state, system, count, short, ratio, growth)

@@ -29,8 +29,17 @@ def _nodes(table):
 
 def _factorize_twin(solves):
     def twin(table, v, v_at, x, magnitude, state):
-        a, z, kept, symmetric = _vectors(v, v_at), _vectors(x), _vectors(magnitude), table[SCALAR_SYMMETRIC]
-        loss, excess, bad = np.ones(LANES, v.dtype), np.zeros(LANES, v.dtype), np.zeros(LANES, v.dtype)
+        a, z, kept, symmetric = (
+            _vectors(v, v_at),
+            _vectors(x),
+            _vectors(magnitude),
+            table[SCALAR_SYMMETRIC],
+        )
+        loss, excess, bad = (
+            np.ones(LANES, v.dtype),
+            np.zeros(LANES, v.dtype),
+            np.zeros(LANES, v.dtype),
+        )
         with np.errstate(all="ignore"):
             for k, rows, targets, place, updated in _nodes(table):
                 pivot, count = a[place].copy(), rows.size
@@ -65,6 +74,7 @@ def _factorize_twin(solves):
 
 
 def _forward_twin(mode):
+    @np.errstate(all="ignore")
     def twin(table, v, v_at, x):
         a, z = _vectors(v, v_at), _vectors(x)
         for k, rows, _, place, _ in _nodes(table):
@@ -80,6 +90,7 @@ def _forward_twin(mode):
 
 
 def _backward_twin(mode):
+    @np.errstate(all="ignore")
     def twin(table, v, v_at, x):
         a, z = _vectors(v, v_at), _vectors(x)
         for k, rows, _, place, _ in reversed([*_nodes(table)]):

@@ -65,9 +65,7 @@ def factorize_function(module, real, symmetric, solves):
             left = builder.fneg(emit.load(_vector(emit, lower, i)))
             emit.store(emit.fma(left, right, emit.load(to)), to)
 
-        columns = emit.loop(
-            "columns", integer(0), count, integer(1), [builder.add(rows, count)]
-        )
+        columns = emit.loop("columns", integer(0), count, integer(1), [builder.add(rows, count)])
         with columns as (j, (t,)):
             source = _vector(emit, upper, j)
             right = builder.fmul(emit.load(source), inverse)

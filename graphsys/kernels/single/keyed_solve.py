@@ -8,7 +8,7 @@ of b and of x, then 1 for the transposed matrix or 0. ``like`` is an array of th
 from graphsys.kernels.base.address_table import indices, integers, numbers
 from graphsys.kernels.base.complex_numbers import is_real
 from graphsys.kernels.base.jit import kernel
-from graphsys.kernels.base.layout import NODAL_AT, WIDEST
+from graphsys.kernels.base.layout import NODAL_AT, ROWS, WIDEST
 from graphsys.kernels.single.fused_solve import (
     DONE,
     MISFIT,
@@ -39,7 +39,7 @@ def solve_entries(plan, call, like):
     state = integers(plan, STATE, like)
     data, b, x = numbers(call, 0, like), numbers(call, 1, like), numbers(call, 2, like)
     program, arena, work = indices(frame, 0, like), numbers(frame, 1, like), numbers(frame, 3, like)
-    if data.size != last.size or b.size != x.size:
+    if data.size != last.size or b.size != program[ROWS] or b.size != x.size:
         return MISFIT
     same = state[VALID] != 0
     if same:
