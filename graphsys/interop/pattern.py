@@ -35,7 +35,6 @@ Ints = NDArray[np.int64]
 
 #: What a solve does about a singular matrix.
 CHOICES = ("raise", "nan")
-OVERFLOW = "the solution overflows: scale the matrix or the right-hand side"
 #: Errors of a matrix, or of a right-hand side, that cannot be solved with.
 REFUSED = (SingularPivotError, OverflowError)
 #: Bytes of the entries of as many matrices as are solved at a time: their blocks stay in the second
@@ -221,13 +220,18 @@ class Pattern:
         ndarray, shape of b
         """
         _check(trans, singular)
-        kept = self._take(data, True)
         try:
-            x = self._one(kept, data, b, trans)
+            return self._alone(data, b, trans)
         except REFUSED as failure:
             if singular == "raise":
                 raise _named(failure, "") from failure
             return np.full_like(b, np.nan)
+
+    def _alone(self, data: Array, b: Array, trans: str) -> Array:
+        """Solution with one matrix, NaN where numbers are not finite."""
+        kept = self._take(data, True)
+        try:
+            x = self._one(kept, data, b, trans)
         except ValueError:
             if not np.isfinite(data).all():
                 return np.full_like(b, np.nan)
@@ -261,13 +265,12 @@ class Pattern:
             x, failed = self._many(data, b, trans)
         else:
             x, sure = lanes.solve(data, b, trans != "N")
-            unsure, failed = np.flatnonzero(~sure), {}
-            if unsure.size:
-                x[unsure], others = self._many(data[unsure], b[unsure], trans)
-                failed = {int(unsure[k]): failure for k, failure in others.items()}
-                for i in unsure[~np.isfinite(x[unsure]).reshape(unsure.size, -1).all(axis=1)]:
-                    if i not in failed and np.isfinite(b[i]).all():
-                        x[i], failed[int(i)] = np.nan, OverflowError(OVERFLOW)
+            failed = {}
+            for i in np.flatnonzero(~sure).tolist():
+                try:
+                    x[i] = self._alone(data[i], b[i], trans)
+                except REFUSED as failure:
+                    x[i], failed[i] = np.nan, failure
         if singular == "raise":
             for i, failure in sorted(failed.items()):
                 if np.isfinite(data[i]).all():
