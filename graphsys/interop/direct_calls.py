@@ -1,7 +1,7 @@
 """Solves for XLA by compiled code alone: the plan of each pattern, for `graphsys.interop.jax`.
 
-A plan serves one vector and one matrix of one type, or many matrices of single rows, whose pivots
-are good. All other calls, and those of a second thread at the same time, go through Python.
+A plan serves one matrix, or many of single rows, of one type whose pivots are good. All other
+calls, and those of a second thread at the same time, go through Python.
 """
 
 from __future__ import annotations
@@ -15,19 +15,27 @@ from numpy.typing import NDArray
 
 from graphsys.interop.pattern import Pattern
 from graphsys.kernels.base.address_table import new_frame
+from graphsys.kernels.base.layout import WIDEST
 from graphsys.kernels.batch import entries_solve
 from graphsys.kernels.single import keyed_solve
 from graphsys.numeric import fast_calls
 from graphsys.numeric.factorization import DOUBTFUL, Factorization
 from graphsys.numeric.scalar_lanes import EntryLanes
 
-__all__ = ["Plans"]
+__all__ = ["CODES", "Plans"]
 
 Array = NDArray[Any]
 
 #: Matrices in turn with doubtful pivots after which a plan is given up: such a call takes up to
 #: twice the time.
 MISSES = 4
+#: XLA's codes of types.
+CODES: dict[np.dtype[Any], int] = {
+    np.dtype(np.float32): 11,
+    np.dtype(np.float64): 12,
+    np.dtype(np.complex64): 15,
+    np.dtype(np.complex128): 18,
+}
 #: Seconds between two trials to put a plan into use or take it out.
 PAUSE = 1e-4
 
@@ -52,38 +60,38 @@ class Plans:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._arrays: dict[int, tuple[Array, ...]] = {}  # of the plans in use, by place
+        self._room: dict[int, int] = {}  # right-hand sides
         self._done: set[int] = set()  # places that have or had a plan
 
-    def look_at(self, number: int, pattern: Pattern, data: Array) -> None:
-        """Make a plan for a pattern with factors of these entries, or give up the one it has."""
+    def look_at(self, number: int, pattern: Pattern, data: Array, columns: int) -> None:
+        """Make a plan with factors of these entries, or give up the one that there is.
+
+        It gets room for so many right-hand sides.
+        """
         place = 2 * number
-        if self._wanted(place, number):
+        if self._wanted(place, number, columns):
             found = pattern.plain_factors(data)
             if found is not None:
-                kernel, own, *arrays = _for_one(pattern, found)
-                self._make(place, pattern, found.dtype, kernel, *arrays, keeps=own)
+                self._make(place, pattern, columns, *_for_one(pattern, found, columns))
 
     def look_at_many(self, number: int, pattern: Pattern, data: Array, columns: int) -> None:
-        """As `look_at` for many matrices, entries of shape (count, nz), and so many columns."""
+        """As `look_at` for many matrices, with entries of shape (count, nz)."""
         place = 2 * number + 1
-        if place in self._arrays and columns > self._columns(place, pattern):
-            self.release(place)  # more than there is room for
-            self._done.discard(place)
-        if self._wanted(place, number):
+        if self._wanted(place, number, columns):
             lanes = pattern.lanes(data)
             if lanes is not None and lanes.all_sure:
-                self._make(place, pattern, data.dtype, *_for_many(lanes, data.dtype, columns))
+                self._make(place, pattern, columns, *_for_many(lanes, data.dtype, columns))
 
-    def _columns(self, place: int, pattern: Pattern) -> int:
-        """Right-hand sides that a plan for many matrices has room for."""
-        return self._arrays[place][entries_solve.RIGHT].size // max(pattern.n, 1)
-
-    def _wanted(self, place: int, number: int) -> bool:
+    def _wanted(self, place: int, number: int, columns: int) -> bool:
         """True if there is to be a plan; one that served too few calls is given up."""
         if place in self._arrays:
             if self._arrays[place][-1][keyed_solve.MISSES] >= MISSES:
                 self.release(place)
-            return False
+                return False
+            if columns <= self._room[place]:
+                return False
+            self.release(place)
+            self._done.discard(place)
         known = number >= self._table.places or place in self._done
         return not known and hasattr(keyed_solve.solve_entries, "address")
 
@@ -91,18 +99,21 @@ class Plans:
         self,
         place: int,
         pattern: Pattern,
-        dtype: np.dtype[Any],
+        columns: int,
         kernel: Any,
-        *arrays: Array,
-        keeps: tuple[Array, ...] = (),
+        dtype: np.dtype[Any],
+        arrays: tuple[Array, ...],
+        kept: tuple[Array, ...],
     ) -> None:
         """Put the plan of a kernel with some arrays, the last one its state, into use."""
+        if place not in self._room:
+            weakref.finalize(pattern, self.release, place).atexit = False
         self._done.add(place)
+        self._room[place] = columns
         words: Any = new_frame(*arrays)
         function = kernel.address(f"i8,1Cw i8,1Cw {dtype.str[1:]},1Cw", "c")
-        plan = np.concatenate([[function, dtype.itemsize, words.size], words])
-        self._arrays[place] = (*arrays[:-1], words, plan, *keeps, arrays[-1])
-        weakref.finalize(pattern, self.release, place).atexit = False
+        plan = np.concatenate([[function, CODES[dtype], words.size], words])
+        self._arrays[place] = (*kept, words, plan, *arrays)
         self._store(place, plan.ctypes.data)
 
     def release(self, place: int) -> None:
@@ -117,24 +128,24 @@ class Plans:
             time.sleep(PAUSE)
 
 
-def _for_one(pattern: Pattern, found: Factorization) -> tuple[Any, ...]:
-    """Kernel and arrays of a plan for one matrix, with factors of its own."""
-    dtype, info = found.dtype, found.info.copy()
-    own = fast_calls.new_arrays(found.program, found.symbolic.arena_size, dtype, info)
+def _for_one(pattern: Pattern, found: Factorization, columns: int) -> tuple[Any, ...]:
+    """Kernel, type, arrays and what these point to of a plan for one matrix."""
+    dtype, info, program = found.dtype, found.info.copy(), found.program
+    own = fast_calls.new_arrays(program, found.symbolic.arena_size, dtype, info)
     none = np.empty(0, dtype)
     frame: Any = new_frame(*own, np.empty(0, np.int64), none, none, np.empty(0))
     source = pattern.source()
-    values, last = np.empty(source.size, dtype), np.empty(pattern.nz, dtype)
+    entries = np.empty(source.size, dtype), np.empty(pattern.nz, dtype)
+    size = pattern.n * columns if columns > 1 else 0
+    several = (np.empty(length, dtype) for length in (size + int(program[WIDEST]), size, size))
     state = np.zeros(keyed_solve.STATE_SIZE, np.int64)
-    return keyed_solve.solve_entries, own, frame, source, values, last, state
+    return keyed_solve.solve_entries, dtype, (frame, source, *entries, *several, state), own
 
 
 def _for_many(lanes: EntryLanes, dtype: np.dtype[Any], columns: int) -> tuple[Any, ...]:
-    """Kernel and arrays of a plan for many matrices."""
+    """Kernel, type, arrays and what these point to of a plan for many matrices."""
     plain, transposed = lanes.tables
-    own = plain.new_arrays(dtype, columns)
-    return (
-        entries_solve.solve_entries_of_many, plain.table, plain.place, transposed.table,
-        transposed.place, plain.row, plain.vectors_of(columns), *own, np.array([DOUBTFUL]),
-        np.zeros(keyed_solve.STATE_SIZE, np.int64),
-    )  # fmt: skip
+    tables = plain.table, plain.place, transposed.table, transposed.place, plain.row
+    work = plain.vectors_of(columns), *plain.new_arrays(dtype, columns), np.array([DOUBTFUL])
+    state = np.zeros(keyed_solve.STATE_SIZE, np.int64)
+    return entries_solve.solve_entries_of_many, dtype, (*tables, *work, state), ()

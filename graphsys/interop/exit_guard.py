@@ -20,8 +20,8 @@ PLACES = 4096
 #: The arguments of an error are their size, no extension, the text and XLA's code CANCELLED.
 #: `direct` solves by a plan (`graphsys.interop.direct_calls`): 0 where it did. The places in XLA's
 #: structures are those that `graphsys.interop.jax` names. A plan begins with the address of its
-#: function, the bytes of a number and its length. A call has 7 words: addresses and lengths of the
-#: entries, b and x, and the bit of the transposed matrix.
+#: function, XLA's code of the type of its numbers and its length. A call has 8 words: addresses and
+#: lengths of the entries, b and x, the bit of the transposed matrix and the columns or 0.
 SOURCE = r"""
 @closed = global i64 0
 @running = global i64 0
@@ -97,7 +97,7 @@ done:
 
 define internal i64 @direct(ptr %frame) {
 entry:
-  %call = alloca [7 x i64], align 8
+  %call = alloca [8 x i64], align 8
   %extension = call i64 @word(ptr %frame, i64 1)
   %stage.word = call i64 @word(ptr %frame, i64 4)
   %stage = trunc i64 %stage.word to i32
@@ -121,10 +121,6 @@ buffers:
   %x = call ptr @pointer(ptr %results, i64 0)
   %type.word = call i64 @word(ptr %data, i64 2)
   %type = trunc i64 %type.word to i32
-  %is.double = icmp eq i32 %type, 12
-  %is.single = icmp eq i32 %type, 11
-  %some = select i1 %is.single, i64 4, i64 0
-  %bytes = select i1 %is.double, i64 8, i64 %some
   %matrices = call i64 @vector(ptr %data, ptr %call, i64 0)
   %lead.b = call i64 @vector(ptr %b, ptr %call, i64 2)
   %lead.x = call i64 @vector(ptr %x, ptr %call, i64 4)
@@ -141,18 +137,27 @@ look:
   %none = icmp eq ptr %plan, null
   br i1 %none, label %unlock, label %compare
 compare:
-  %wanted = call i64 @word(ptr %plan, i64 1)
-  %fits = icmp eq i64 %bytes, %wanted
+  %wanted.word = call i64 @word(ptr %plan, i64 1)
+  %wanted = trunc i64 %wanted.word to i32
+  %fits = icmp eq i32 %type, %wanted
   br i1 %fits, label %solve, label %unlock
 solve:
   %shifted = lshr i64 %code, 2
   %transposed = and i64 %shifted, 1
   %transposed.at = getelementptr i64, ptr %call, i64 6
   store i64 %transposed, ptr %transposed.at
+  %is.matrix = and i64 %code, 1
+  %rank.x = call i64 @word(ptr %x, i64 4)
+  %axis.x = sub i64 %rank.x, 1
+  %lengths.x = call ptr @pointer(ptr %x, i64 5)
+  %last.x = call i64 @word(ptr %lengths.x, i64 %axis.x)
+  %columns = mul i64 %is.matrix, %last.x
+  %columns.at = getelementptr i64, ptr %call, i64 7
+  store i64 %columns, ptr %columns.at
   %function = call ptr @pointer(ptr %plan, i64 0)
   %length = call i64 @word(ptr %plan, i64 2)
   %words = getelementptr i64, ptr %plan, i64 3
-  %found = call i64 %function(ptr %words, i64 %length, ptr %call, i64 7, ptr null, i64 0)
+  %found = call i64 %function(ptr %words, i64 %length, ptr %call, i64 8, ptr null, i64 0)
   br label %unlock
 unlock:
   %status = phi i64 [ 1, %look ], [ 1, %compare ], [ %found, %solve ]

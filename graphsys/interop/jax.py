@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.errors import MissingExtraError
-from graphsys.interop.direct_calls import Plans
+from graphsys.interop.direct_calls import CODES, Plans
 from graphsys.interop.exit_guard import ExitGuard
 from graphsys.interop.pattern import Pattern, check, number_of, pattern_of
 
@@ -31,12 +31,7 @@ TARGET = "graphsys_solve"
 #: Version of XLA's interface that the structures below are of, and the stage that executes.
 MAJOR, MINOR, EXECUTE = 0, 1, 3
 #: XLA's codes of types, of the metadata extension and of errors.
-TYPES: dict[int, np.dtype[Any]] = {
-    11: np.dtype(np.float32),
-    12: np.dtype(np.float64),
-    15: np.dtype(np.complex64),
-    18: np.dtype(np.complex128),
-}
+TYPES = {code: dtype for dtype, code in CODES.items()}
 METADATA, INVALID_ARGUMENT, INTERNAL = 1, 3, 13
 
 #: Places of words of 8 bytes in XLA's structures. XLA_FFI_CallFrame: extension, api, stage, and the
@@ -192,13 +187,14 @@ def _execute(frame: Any) -> None:
     if data.size == pattern.nz:  # one matrix for all lanes
         if b.size == x.size and len(lead) == 0:
             x[...] = pattern.solve_columns(data.reshape(-1), b, trans, singular)
-            if not columns:
-                _PLANS[0].look_at(number, pattern, data)
+            _PLANS[0].look_at(number, pattern, data.reshape(-1), x.size // max(pattern.n, 1))
             return
         b = np.broadcast_to(b, x.shape).reshape(-1, *core)
         flat = np.moveaxis(b, 0, -1).reshape(pattern.n, -1)
         found = pattern.solve_columns(data.reshape(-1), flat, trans, singular)
         x[...] = np.moveaxis(found.reshape(*core, len(b)), -1, 0).reshape(x.shape)
+        if not columns:
+            _PLANS[0].look_at(number, pattern, data.reshape(-1), len(b))
         return
     lanes = int(np.prod(lead))
     data = np.broadcast_to(data, (*lead, pattern.nz)).reshape(lanes, pattern.nz)

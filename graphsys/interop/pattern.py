@@ -269,8 +269,8 @@ class Pattern:
             for i in np.flatnonzero(~sure).tolist():
                 try:
                     x[i] = self._alone(data[i], b[i], trans)
-                except REFUSED as failure:
-                    x[i], failed[i] = np.nan, failure
+                except REFUSED as refusal:
+                    x[i], failed[i] = np.nan, refusal
         if singular == "raise":
             for i, failure in sorted(failed.items()):
                 if np.isfinite(data[i]).all():
@@ -412,7 +412,7 @@ class Pattern:
         Returns
         -------
         Factorization or None
-            None also where entries repeat or are complex.
+            None also where entries repeat.
         """
         with self._taking:
             free = self._free.get((data.dtype, True))
@@ -420,7 +420,7 @@ class Pattern:
         if factor is None or factor._fast_again is None or factor.refines:
             return None
         found: Factorization = factor._fast_again
-        return None if found.dtype.kind == "c" or self._sum is not None else found
+        return None if self._sum is not None else found
 
     def source(self) -> Ints:
         """Entry of each place in the blocks, if no position has two.

@@ -332,6 +332,45 @@ def test_a_plan_goes_with_its_pattern():
     assert not places & set(plans)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_compiled_code_solves_for_several_right_hand_sides_alone(by_python, dtype):
+    pattern, data, matrix = chain_of(12)
+    rng = np.random.default_rng(0)
+    turn = dtype(1.0 + 0.5j if np.dtype(dtype).kind == "c" else 1.0)
+    data, rights = jnp.array(data * turn, dtype), jnp.array(rng.normal(size=(5, 12)), dtype)
+    near = 100.0 * np.finfo(dtype).eps * np.linalg.cond(matrix(data))
+
+    def solve(data, b):
+        return gs.jax.solve(pattern, data, b)
+
+    rows, columns = jax.jit(jax.vmap(solve, (None, 0))), jax.jit(solve)
+    first = jax.jit(lambda data, b: jax.vjp(solve, data, b)[1](b)[1])
+    for calls, scale in enumerate((1.0, 2.0, 2.0, 0.5, 1.0)):
+        A = matrix(scale * data)
+        x = np.linalg.solve(A, rights.T)
+        for found in (
+            columns(scale * data, rights.T),
+            rows(scale * data, rights).T,
+            columns(scale * data, rights[:2].T),
+            columns(scale * data, rights[0])[:, None],
+            columns(scale * data, rights[:1].T),
+        ):
+            assert np.abs(found - x[:, : found.shape[1]]).max() <= near * np.abs(x).max()
+        wanted = np.linalg.solve(A.T, rights.T)
+        found = first(scale * data, rights.T)
+        assert np.abs(found - wanted).max() <= near * np.abs(wanted).max()
+        assert len(by_python) == 1, calls
+    more = jnp.array(rng.normal(size=(12, 9)), dtype)  # than there is room for: by Python once
+    for _ in range(2):
+        x = np.linalg.solve(matrix(data), more)
+        assert np.abs(columns(data, more) - x).max() <= near * np.abs(x).max()
+    assert len(by_python) == 2
+    # columns of lanes that share the matrix go by Python
+    found = jax.vmap(solve, (None, 0))(data, jnp.stack([rights[:3].T, rights[2:].T]))
+    x = np.linalg.solve(matrix(data), rights[2:].T)
+    assert np.abs(found[1] - x).max() <= near * np.abs(x).max() and len(by_python) == 3
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("k", [None, 3])
 def test_compiled_code_solves_for_many_matrices_alone(by_python, dtype, k):
