@@ -71,7 +71,7 @@ class Systems:
 class Batch:
     """Factorize and solve, 256 systems."""
 
-    params = (["chain", "tree", "ladder", "crystal"], [10, 27], [3, 6])
+    params = (["chain", "tree", "ladder", "crystal"], [10, 27], [1, 3, 6])
     param_names = ("graph", "nodes", "block")
 
     def setup(self, family, nodes, block):
