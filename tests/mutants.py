@@ -37,6 +37,8 @@ SUITES = {
     "graphsys/kernels/frontal/multifrontal.py": FRONTS,
     "graphsys/kernels/frontal/pivots.py": FRONTS,
     "graphsys/kernels/frontal/substitution.py": FRONTS,
+    "graphsys/kernels/batch/scalar_ldu.py": ("graphsys", "scalar_lanes"),
+    "graphsys/kernels/program/scalar_lanes.py": ("graphsys", "scalar_lanes"),
     "graphsys/kernels/single/ldu.py": SOLVER,
     "graphsys/kernels/single/substitution.py": SOLVER,
     "graphsys/kernels/single/refinement.py": ("graphsys", "refinement", "stability", "factor"),
