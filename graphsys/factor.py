@@ -441,21 +441,21 @@ class Factor(Sealed):
             if isinstance(b, np.ndarray) and b.ndim == 1 and not b.flags.carray:
                 if b.dtype.newbyteorder("=") == self.dtype:  # the same numbers, laid out as usual
                     return self.solve(np.array(b, self.dtype, subok=False), trans)
-        solver, mend = self._ready(), None
-        try:
-            solution, found = solver.solve(b, trans, out)
-            if not self._settled(found):
+        while True:  # factors with which refinement stalls are replaced, twice at most
+            solver, mend = self._ready(), None
+            try:
+                solution, found = solver.solve(b, trans, out)
+                if not self._settled(found):
+                    mend = self._stabilize
+            except SingularPivotError as failure:
+                mend = partial(self._go_regular, failure)
+            except OverflowError:  # on the way to a solution that may not overflow
+                if self._factorization.stabilized or self._factorization is self._regularized:
+                    raise
                 mend = self._stabilize
-        except SingularPivotError as failure:
-            mend = partial(self._go_regular, failure)
-        except OverflowError:  # on the way to a solution that may not overflow
-            if self._factorization.stabilized or self._factorization is self._regularized:
-                raise
-            mend = self._stabilize
-        if mend is not None:
+            if mend is None:
+                break
             mend()
-            solver = self._ready()
-            solution, found = solver.solve(b, trans, out)
         solver.judge(found)
         self._report = found
         return solution

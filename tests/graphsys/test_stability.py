@@ -145,6 +145,29 @@ def test_what_refinement_does_not_mend_is_right_after_a_change_of_values():
     assert np.allclose(factor.solve([1.0, 2.0, 3.0]), exact @ [1.0, 2.0, 3.0], rtol=1e-12)
 
 
+@pytest.mark.parametrize("both", [False, True])
+def test_factors_with_which_refinement_stalls_are_replaced_until_it_does_not(both):
+    """A last pivot of some roundings: equilibrated factors may still be those that stall."""
+    rng, i, j = np.random.default_rng(0), [0, 0, 0, 2, 2], [2, 3, 4, 3, 4]
+    system = gs.System.from_edges(i, j, np.ones(5, int))
+    places = np.concatenate([np.arange(5), i, j]), np.concatenate([np.arange(5), j, i])
+    eps = np.finfo(float).eps
+    for _ in range(60):
+        factor = None
+        for pivot in (1.0, eps * rng.uniform(1.0, 10.0)):
+            A, b = np.zeros((5, 5)), rng.normal(size=5)
+            A[places] = rng.normal(size=15)
+            A[4, 4] = pivot
+            system.set(*places, A[places].reshape(-1, 1, 1))
+            factor = system.factorize() if factor is None else factor
+            if both:
+                x = factor.refactorize_and_solve(system.values, b)
+            else:
+                x = factor.refactorize(system.values).solve(b)
+            error = np.abs(A @ x - b) / (np.abs(A) @ np.abs(x) + np.abs(b))
+            assert error.max() <= GOOD * eps
+
+
 @pytest.mark.parametrize("once", [False, True])
 def test_systems_of_a_batch_are_trusted_by_the_same_rules(once):
     good, bad = [[2.0, 1.0], [1.0, 2.0]], [[1e-16, 1.0], [1.0, 1e-16]]
