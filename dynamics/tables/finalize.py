@@ -52,6 +52,10 @@ TRACE = 1e-3
 #: Weight of the velocity of a tendon's slide in what ends Newton's method: it is a difference of
 #: lengths over the interval, whose rounding may exceed the tolerance.
 ROUNDED = 1e-2
+#: Mass over the heaviest of its part, and inertia over that and the length squared, that residuals
+#: of a body are weighed with at least: those of links with a trace of mass are the rounding of
+#: what joints pass on (tests/dynamics/test_massless.py).
+ROUNDING = 1e-6
 TURNING = {
     kinds.ROTATION, kinds.ANGLE, kinds.SCREW, kinds.LOGARITHM, kinds.SPIN,
 }  # fmt: skip
@@ -609,7 +613,14 @@ def write_bodies(
         record["largest_inertia"] = np.linalg.eigvalsh(body.inertia)[-1]
         unit = units[body.name]
         arms = np.array([1.0] * 3 + [unit.length] * 3)
-        inertias = np.repeat([record["mass"], record["largest_inertia"]], 3)
+        least = ROUNDING * unit.mass
+        inertias = np.repeat(
+            [
+                max(record["mass"], least),
+                max(record["largest_inertia"], least * unit.length**2),
+            ],
+            3,
+        )
         plane = planes[body.name].plane if body.name in planes else None
         mass = max((body if plane is None else plane.owner).mass, LIGHTEST * unit.mass)
         record["lightness"] = arms / (inertias * unit.speed)

@@ -164,7 +164,7 @@ def make_attempt(evaluate, add_slopes, factorize, solve):
                     x[i] = kept[i]
                 worst, opened, merit = evaluate(plan, constant, equations, True, work)
                 sloped = True
-            if s == 1 and exact and merit > SLOW * before and worst > NEAR * level:
+            if s == 1 and exact and not settled and merit > SLOW * before and worst > NEAR * level:
                 return NOT_CONVERGED
             age += 1
         return NOT_CONVERGED
