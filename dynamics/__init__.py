@@ -70,6 +70,7 @@ _LATER = {
     "Trajectory": "trajectory",
     "Universal": "parts.special_joints",
     "VelocityServo": "parts.servos",
+    "Wrap": "parts.tendons",
     "Wrench": "parts.forces",
     "compose": "tables.composition",
     "convex_parts": "parts.convex_parts",

@@ -266,6 +266,7 @@ class Mechanism:
         name: Hashable = None,
         offset: float = 0.0,
         length: float | None = None,
+        divisors: Iterable[float] | None = None,
         **options: Any,
     ) -> Joint:
         """Add a length that several joints, or points of bodies, make together.
@@ -279,9 +280,9 @@ class Mechanism:
         joints : mapping, optional
             Factors by joint, each of one coordinate: MJCF's fixed tendons. Hinges have to stay
             within one turn of 0.
-        path : iterable of (Body, world or hashable, array_like), optional
-            Points in the frames of bodies, m, between which the tendon is straight: MJCF's spatial
-            tendons. Or several such lists.
+        path : iterable of (Body, world or hashable, array_like) or Wrap, optional
+            Points in the frames of bodies, m, between which the tendon is straight or runs around
+            a `Wrap`: MJCF's spatial tendons. Or several such lists.
         name : hashable, optional
             By default ``"tendon 0"`` and so on.
         offset : float, optional
@@ -289,6 +290,8 @@ class Mechanism:
         length : float, optional
             That never changes, as of a stiff cable; the joint then has no coordinate, and takes no
             options.
+        divisors : iterable of float, optional
+            Of the lengths of these lists, as of pulleys; by default 1.
         **options
             Of a `Prismatic` joint along the length: ``stiffness``, ``rest``, ``damping``,
             ``limits``, ``friction``, ``armature``, ``actuated``, ``servo`` and so on.
@@ -308,7 +311,7 @@ class Mechanism:
         name = f"tendon {len(self.tendons)}" if name is None else name
         self._check_open(f"add tendon {name!r}")
         self._check_name(name)
-        made, slide, joint = tendon(self, joints, path, name, offset, length, options)
+        made, slide, joint = tendon(self, joints, path, name, offset, length, divisors, options)
         for label in (made.slider, made.equation):
             self._check_name(label)
         self.tendons[name], self.bodies[made.slider], self.joints[name] = made, slide, joint

@@ -32,6 +32,7 @@ from dynamics.parts.joints import POINTS, Joint, Row
 from dynamics.parts.joints import joint as joint_of
 from dynamics.parts.options import with_new_words
 from dynamics.parts.servos import PositionServo, VelocityServo
+from dynamics.parts.tendons import Wrap, run_length
 
 __all__ = ["Motors", "assembled"]
 
@@ -298,6 +299,31 @@ def _moved(group: Group, what: str) -> Iterable[Geometry]:
             yield replace(one, position=here.position, orientation=here.orientation)
 
 
+def _placed(
+    one: Any, groups: dict[str, Group], bodies: dict[str, Any], tendon: str, notes: Notes
+) -> Any:
+    """Point or wrap of a path on a body of ours, not on a link."""
+
+    def at(link: str | None) -> tuple[Any, Pose]:
+        if link is None:
+            return WORLD, Pose()
+        return bodies[groups[link].name], groups[link].pose_of(link)
+
+    if not isinstance(one, Wrap):
+        body, pose = at(one[0])
+        return body, pose.point(one[1])
+    body, pose = at(one.body)
+    axis = None if one.axis is None else rotation.rotate(pose.orientation, one.axis)
+    side = None
+    if one.side is not None:
+        other, where = at(one.side[0])
+        if other is body:
+            side = where.point(one.side[1])
+        else:
+            notes.leave_out("sides of tendons that are on other bodies than the geom", tendon)
+    return Wrap(body, one.radius, pose.point(one.position), axis, side)
+
+
 def _add_tendon(
     mechanism: Mechanism,
     entry: TendonEntry,
@@ -310,27 +336,23 @@ def _add_tendon(
     if any(one is None or one.n_coordinates != 1 for one in joints):
         notes.leave_out("tendons of joints that are others here", entry.name)
         return
-    path, offset = [], entry.offset
-    for run in entry.path:
-        points: list[tuple[Any, Float]] = []
-        for link, point in run:
-            if link is None:
-                points.append((WORLD, point))
-            else:
-                group = groups[link]
-                points.append((bodies[group.name], group.pose_of(link).point(point)))
-        if len({id(body) for body, _ in points}) > 1:
+    path, divisors, offset = [], [], entry.offset
+    for run, divisor in zip(entry.path, entry.divisors):
+        points = [_placed(one, groups, bodies, entry.name, notes) for one in run]
+        ends = {id(one.body if isinstance(one, Wrap) else one[0]) for one in points}
+        if len(ends) > 1:
             path.append(points)
+            divisors.append(divisor)
         else:
-            ways = np.diff([point for _, point in points], axis=0)
-            offset += float(np.linalg.norm(ways, axis=1).sum())
+            offset += run_length(points) / divisor
     if not (path or joints):
         notes.leave_out("tendons of one body", entry.name)
         return
     if entry.length is not None:
         mechanism.add_tendon(
-            entry.joints, path=path, name=entry.name, offset=offset, length=entry.length
-        )
+            entry.joints, path=path, name=entry.name, offset=offset, length=entry.length,
+            divisors=divisors,
+        )  # fmt: skip
         return
     numbers = ("stiffness", "damping", "rest", "limits", "friction", "armature")
     options = {what: getattr(entry, what) for what in numbers}
@@ -339,6 +361,7 @@ def _add_tendon(
         path=path,
         name=entry.name,
         offset=offset,
+        divisors=divisors,
         actuated=entry.actuated,
         control_limits=entry.control_limits if entry.actuated else None,
         servo=entry.servo,

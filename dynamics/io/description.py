@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,8 +179,10 @@ class TendonEntry:
     name : str
     joints : dict of float
         Factors by name of joint.
-    path : list of list of (str or None, ndarray of float, shape (3,))
-        Runs of points on links, or on the world, in their frames.
+    path : list of list of (str or None, ndarray of float, shape (3,)) or Wrap
+        Runs of points on links, or on the world, in their frames, and what lies between.
+    divisors : list of float
+        Of the lengths of runs.
     offset : float
     length : float or None
         That never changes.
@@ -192,7 +195,8 @@ class TendonEntry:
 
     name: str
     joints: dict[str, float] = field(default_factory=dict)
-    path: list[list[tuple[str | None, Float]]] = field(default_factory=list)
+    path: list[list[Any]] = field(default_factory=list)
+    divisors: list[float] = field(default_factory=list)
     offset: float = 0.0
     length: float | None = None
     limits: list[tuple[float, float]] | None = None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
+from dynamics.kernels.rows import wrapping
 from dynamics.kernels.rows.stiff_forces import KEPT
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.couplings import Half, halves, on_loops
@@ -329,6 +330,9 @@ def _coupled(
             else:
                 group.partner = first + k
                 later.append(group)
+            if part.row.kind == wrapping.WRAPPED and group.child not in later[-2].bodies:
+                if group.child is not WORLD:  # after the other half of its path
+                    later[-2].ring = group.ring = [later[-2], group]
         if name in rings or (loops and name not in sliding):
             driving = parts if name in mechanism.couplings else parts[1:]
             firsts[-1].regularization[0] = LOOP_REGULARIZATION * sum(map(looseness, driving))

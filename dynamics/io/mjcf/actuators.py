@@ -150,7 +150,7 @@ def _drive_of_its_own(reader: Reader, k: int, one: JointEntry | TendonEntry) -> 
     """Another tendon of the same length, for one more actuator than a joint or tendon takes."""
     m, name = reader.model, f"{reader.actuator_name[k]} drive"
     if isinstance(one, TendonEntry):
-        made = TendonEntry(name, one.joints, one.path, one.offset)
+        made = TendonEntry(name, one.joints, one.path, one.divisors, one.offset)
     else:
         start = float(m.qpos0[m.jnt_qposadr[m.actuator_trnid[k, 0]]])
         made = TendonEntry(name, {one.name: 1.0}, offset=start)

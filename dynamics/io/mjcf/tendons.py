@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamics import rotation
 from dynamics.io.description import TendonEntry
+from dynamics.parts.tendons import Wrap
 
 if TYPE_CHECKING:
     from dynamics.io.mjcf.reader import Reader
@@ -43,7 +45,7 @@ def serves(reader: Reader, k: int) -> bool:
         if kind == kinds.mjTRN_TENDON and at == k:
             pulled = True
             if m.actuator_biastype[i] and np.any(m.actuator_biasprm[i, 1:3]):
-                return True
+                return True  # of a servo, or a muscle
         driven |= kind == kinds.mjTRN_JOINT and at in joints
     for i in range(m.nsensor):
         of_tendon = m.sensor_objtype[i] == reader.mj.mjtObj.mjOBJ_TENDON
@@ -129,24 +131,47 @@ def _merged(reader: Reader, entry: TendonEntry) -> bool:
 
 
 def _run(reader: Reader, k: int, entry: TendonEntry) -> bool:
-    """Points of a spatial tendon; False, and a note, where they do not tell its length."""
+    """Points of a spatial tendon, and geoms between them; False, and a note, for other parts."""
     m, kinds = reader.model, reader.mj.mjtWrap
-    run: list[tuple[str | None, np.ndarray]] = []
+    run: list[Any] = []
+    divisor = 1.0
     for i in _parts(reader, k):
-        kind = kinds(m.wrap_type[i])
+        kind, at = kinds(m.wrap_type[i]), int(m.wrap_objid[i])
         if kind == kinds.mjWRAP_SITE:
-            site = int(m.wrap_objid[i])
-            link = reader.links[m.site_bodyid[site]]
-            run.append((link, np.array(m.site_pos[site], np.float64)))
-        elif kind == kinds.mjWRAP_PULLEY and m.wrap_prm[i] == 1.0:
-            entry.path += [run] if len(run) > 1 else []
-            run = []
+            run.append((reader.links[m.site_bodyid[at]], np.array(m.site_pos[at], np.float64)))
+        elif kind == kinds.mjWRAP_PULLEY:
+            _keep(entry, run, divisor)
+            run, divisor = [], float(m.wrap_prm[i])
+        elif kind in (kinds.mjWRAP_SPHERE, kinds.mjWRAP_CYLINDER):
+            run.append(_around(reader, at, int(m.wrap_prm[i]), kind == kinds.mjWRAP_CYLINDER))
         else:
-            what = "with pulleys" if kind == kinds.mjWRAP_PULLEY else "that wrap around geoms"
-            reader.notes.leave_out(f"tendons {what}", entry.name)
+            reader.notes.leave_out("tendons with parts of unknown kinds", entry.name)
             return False
-    entry.path += [run] if len(run) > 1 else []
+    _keep(entry, run, divisor)
     return True
+
+
+def _keep(entry: TendonEntry, run: list[Any], divisor: float) -> None:
+    """Add a run of points, if it has a length."""
+    if len(run) > 1:
+        entry.path.append(run)
+        entry.divisors.append(divisor)
+
+
+def _around(reader: Reader, geom: int, site: int, cylinder: bool) -> Wrap:
+    """Geom that a tendon runs around, in the frame of its link, with the site of its side."""
+    m, link = reader.model, reader.links[reader.model.geom_bodyid[geom]]
+    turn = rotation.to_matrix(rotation.normalized(m.geom_quat[geom]))
+    side = None  # with its own link
+    if site >= 0:
+        side = reader.links[m.site_bodyid[site]], np.array(m.site_pos[site], np.float64)
+    return Wrap(
+        link,
+        float(m.geom_size[geom, 0]),
+        np.array(m.geom_pos[geom], np.float64),
+        np.array(turn[:, 2]) if cylinder else None,
+        side,
+    )
 
 
 def _parts(reader: Reader, k: int) -> Iterator[int]:

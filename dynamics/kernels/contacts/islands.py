@@ -122,6 +122,14 @@ def unite(plan, contacts, a, b):
 
 
 @kernel
+def unite_with(plan, contacts, body, k):
+    """Put a body into the island of a group's bodies."""
+    group = plan[GROUP_AT] + k * GROUP_FIELDS
+    unite(plan, contacts, body, plan[group + A])
+    unite(plan, contacts, body, plan[group + B])
+
+
+@kernel
 def unite_groups(plan, contacts):
     """Unite the bodies of every joint, force and user's function."""
     for k in range(plan[GROUPS]):
@@ -129,17 +137,11 @@ def unite_groups(plan, contacts):
         a, b = plan[group + A], plan[group + B]
         unite(plan, contacts, a, b)
         one = b if b < plan[BODIES] else a
-        other = k
-        if plan[group + NEXT] != k:
-            other = plan[group + NEXT]
-        elif k < plan[JOINTS] and plan[group + EQUATION] != plan[group + FIRST_ROW]:
+        unite_with(plan, contacts, one, plan[group + NEXT])
+        if k < plan[JOINTS] and plan[group + EQUATION] != plan[group + FIRST_ROW]:
             for j in range(plan[JOINTS]):
                 if plan[plan[GROUP_AT] + j * GROUP_FIELDS + FIRST_ROW] == plan[group + EQUATION]:
-                    other = j
-        if other != k:
-            group = plan[GROUP_AT] + other * GROUP_FIELDS
-            unite(plan, contacts, one, plan[group + A])
-            unite(plan, contacts, one, plan[group + B])
+                    unite_with(plan, contacts, one, j)
     for k in range(plan[WRENCHES]):
         at = plan[WRENCH_AT] + k * WRENCH_FIELDS
         unite(plan, contacts, plan[at + A], plan[at + B])

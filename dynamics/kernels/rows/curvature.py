@@ -69,6 +69,7 @@ from dynamics.kernels.rows.rows import (
     product_entry,
     turned_back,
 )
+from dynamics.kernels.rows.wrapping import wrap
 
 ZERO = (0.0, 0.0, 0.0)
 #: Half a step of the central differences of a user's Jacobian: eps^(1/3), of poses of order 1.
@@ -175,7 +176,7 @@ def nudge(pose, p, j, step):
 
 @kernel
 def user_hessian(plan, constant, group, other, row, pose, work, H):
-    """H[12 j + i] <- d G_i / d z_j of a user's row, z of the bodies of ``other`` group.
+    """H[12 j + i] <- d G_i / d z_j of a user's row or path, z of the bodies of ``other`` group.
 
     By central differences of its Jacobian; ``pose`` comes back as it was.
     """
@@ -189,7 +190,11 @@ def user_hessian(plan, constant, group, other, row, pose, work, H):
         for side in (1.0, -1.0):
             if body < plan[BODIES]:
                 nudge(pose, place, j % 6, side * STEP)
-            call_rows(plan[group + CALLBACK], pose, g, 0, G, 0)
+            if plan[group + CALLBACK] != 0:
+                call_rows(plan[group + CALLBACK], pose, g, 0, G, 0)
+            else:
+                k = (group - plan[GROUP_AT]) // GROUP_FIELDS
+                wrap(plan, constant, k, pose, g, 0, G, 0)
             for i in range(12):
                 if plan[group + MIX] > 0:
                     multiply_factors(constant, plan[UNITS_AT] + plan[group + MIX], rows, G, i, 12)
@@ -218,7 +223,7 @@ def hessian(
 ):  # fmt: skip
     """H[12 j + i] <- d G_i / d z_j of one row of group k, z = (x_a, theta_a, x_b, theta_b)."""
     group = plan[GROUP_AT] + k * GROUP_FIELDS
-    if plan[group + CALLBACK] != 0:
+    if plan[group + CALLBACK] != 0 or plan[plan[ROW_AT] + row * ROW_FIELDS + KIND] < 0:
         user_hessian(plan, constant, group, group, row, pose, work, H)
         return
     if plan[group + MIX] == 0:

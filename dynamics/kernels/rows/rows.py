@@ -20,6 +20,7 @@ HEADING_B      angle about e of Q_b^T Q_a n, reversed       n in a's frame, e in
 HEIGHT         n . (r + arm - Q_a p_a), p_b = 0             a's frame
 EDGE           0; its rate is Q_b n . velocity of p_b       b's frame
 ROLL           0; its rate is Q_a n . velocity at ``arm``   a's frame
+WRAP, WRAPPED  length of a tendon around a geom: `wrapping`
 =============  ===========================================  ======================================
 
 each minus ``rest``. POINT rows are three, along the world's axes, and the first of their group
@@ -87,6 +88,7 @@ from dynamics.kernels.rows.row_geometry import (
     logarithm,
     lowest_point,
 )
+from dynamics.kernels.rows.wrapping import wrap
 
 POINT = 0
 TRANSLATION = 1
@@ -343,6 +345,10 @@ def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
     group, at = plan[GROUP_AT] + k * GROUP_FIELDS, plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE
     a, b = natural(plan[group + A]), natural(plan[group + B])
     row, rows = natural(plan[group + FIRST_ROW]), plan[group + N_ROWS]
+    if kind_of(plan, row) < 0:
+        wrap(plan, constant, k, pose, g, row, G, 12 * row)
+        couple(0.0, plan[group + EQUATION], row, g)
+        return
     if plan[group + CALLBACK] != 0:
         if call_rows(plan[group + CALLBACK], pose, g, row, G, 12 * row) != 0:
             for i in range(row, row + rows):
