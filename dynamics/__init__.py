@@ -44,6 +44,8 @@ _LATER = {
     "KnifeEdge": "parts.special_joints",
     "Mechanism": "mechanism",
     "Model": "model",
+    "Muscle": "parts.muscles",
+    "Muscles": "control.muscles",
     "Noise": "parts.sensors",
     "Planar": "parts.joint_types",
     "PlanarAxis": "parts.joint_types",

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.parts.muscles import Muscle
+
 __all__ = ["Actuator", "Keyframe"]
 
 Float = NDArray[np.float64]
@@ -36,6 +38,8 @@ class Actuator:
         Of a filter, s.
     active : (float, float)
         Range of what the filter or integrator gives.
+    muscle : Muscle or None
+        What makes a force of the command, as `dynamics.Muscles` does.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Actuator:
     activation: str = ""
     time_constant: float = 0.0
     active: tuple[float, float] = (-np.inf, np.inf)
+    muscle: Muscle | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

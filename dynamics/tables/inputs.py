@@ -118,6 +118,44 @@ def controls_from_commands(
 ) -> Float:
     """Controls of joints from commands of a file's actuators; see `Model.controls`."""
     actuators = model.mechanism.actuators
+    given = commands_of(actuators, commands)
+    for one in actuators.values():
+        if one.muscle is not None and one.joint in model.tables.control_start:
+            raise ValueError(
+                f"actuator {one.name!r} is a muscle, whose force depends on its length and speed: "
+                "simulate with controller=dynamics.Muscles(model, commands)"
+            )
+    started = activations or {}
+    for name in started:
+        if name not in actuators:
+            raise UnknownNameError(f"{name!r} is no actuator; actuators are {list(actuators)}")
+    if filtered and given.ndim != 2:
+        raise ValueError(
+            "filtered=True needs commands of each step, of shape (steps, actuators), not of shape "
+            f"{given.shape}"
+        )
+    return controls_of_actuators(model, given, filtered, started)
+
+
+def commands_of(actuators: Mapping[str, Actuator], commands: Any) -> Float:
+    """Commands of all actuators, checked.
+
+    Parameters
+    ----------
+    actuators : mapping
+    commands : mapping or array_like, shape (..., actuators)
+
+    Returns
+    -------
+    ndarray of float, shape (..., actuators)
+
+    Raises
+    ------
+    UnknownNameError
+        Where it names what is no actuator.
+    ValueError
+        Where its shape is another, or it is not finite.
+    """
     if isinstance(commands, Mapping):
         for name in commands:
             if name not in actuators:
@@ -130,20 +168,36 @@ def controls_from_commands(
             f"commands must be finite, of shape (..., {len(actuators)}): actuators are "
             f"{list(actuators)}"
         )
-    started = activations or {}
-    for name in started:
-        if name not in actuators:
-            raise UnknownNameError(f"{name!r} is no actuator; actuators are {list(actuators)}")
-    if filtered and given.ndim != 2:
-        raise ValueError(
-            "filtered=True needs commands of each step, of shape (steps, actuators), not of shape "
-            f"{given.shape}"
-        )
+    return given
+
+
+def controls_of_actuators(
+    model: Model,
+    given: Float,
+    filtered: bool = False,
+    started: Mapping[str, float] | None = None,
+) -> Float:
+    """Controls of joints by all actuators that are no muscles.
+
+    Parameters
+    ----------
+    model : Model
+    given : ndarray of float, shape (..., actuators)
+    filtered : bool, optional
+    started : mapping, optional
+        See `Model.controls`.
+
+    Returns
+    -------
+    ndarray of float, shape (..., c)
+    """
     out = np.zeros((*given.shape[:-1], model.n_controls))
-    for k, one in enumerate(actuators.values()):
+    for k, one in enumerate(model.mechanism.actuators.values()):
+        if one.muscle is not None:
+            continue
         command = np.clip(given[..., k, None], one.least, one.most)
         if filtered and one.activation:
-            start = float(started.get(one.name, 0.0))
+            start = float((started or {}).get(one.name, 0.0))
             command = _activated(one, command[:, 0], start, model.timestep)[:, None]
         for joint, scale in {one.joint: one.scale, **one.others}.items():
             if joint in model.tables.control_start:  # unless loaded with actuated=

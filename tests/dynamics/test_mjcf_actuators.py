@@ -204,7 +204,11 @@ def test_actuators_move_a_joint_as_in_mujoco(tmp_path, mujoco, actuator, expecte
 @pytest.mark.parametrize(
     ("actuator", "kind"),
     [
-        ('<muscle name="m" joint="j"/>', "muscles"),
+        (
+            '<general name="m" joint="j" gaintype="muscle" lengthrange="0 1" '
+            'gainprm="0.75 1.05 9 1 0.5 1.6 1.5 1.3 1.2"/>',
+            "muscles",
+        ),
         ('<general name="m" joint="j" biastype="affine" biasprm="0 3 0"/>', "bias of actuators"),
         ('<general name="m" joint="j" gaintype="affine" gainprm="1 2 0"/>', "gain of actuators"),
     ],

@@ -12,6 +12,7 @@ from dynamics import rotation
 from dynamics.io.description import JointEntry, TendonEntry, ThrusterEntry
 from dynamics.io.mjcf.tendons import joints_of
 from dynamics.parts.actuators import Actuator
+from dynamics.parts.muscles import Muscle
 from dynamics.parts.servos import PositionServo, VelocityServo
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["actuator_names", "driven_joints", "read_actuator"]
 
 Float = NDArray[np.float64]
+#: Numbers of a muscle that its active and its passive force share.
+OF_BIAS = [0, 1, 2, 3, 5]
 #: Joints that actuators drive, and their numbers of coordinates.
 DRIVEN = {"revolute": 1, "prismatic": 1, "spherical": 3, "tendon": 1}
 
@@ -71,6 +74,8 @@ def read_actuator(reader: Reader, k: int) -> None:
     before = len(found)
     _read(reader, k)
     m = reader.model
+    if len(found) > before and found[-1].muscle is not None:
+        return
     if len(found) > before and (kind := int(m.actuator_dyntype[k])):
         active = (-np.inf, np.inf)
         if m.actuator_actlimited[k]:
@@ -99,13 +104,16 @@ def _read(reader: Reader, k: int) -> None:
     if tendon is not None:
         joint = reader.found.tendons.get(reader.tendon_name[tendon])
         pulled = joints_of(reader, tendon)
-        if joint is None and pulled:
+        if joint is None and pulled and not is_muscle(reader, k):
             _pull(reader, k, pulled)
             return
     elif (driven := _joint_of(reader, k)) is not None:
         joint = reader.found.joints.get(driven)
     elif kinds(m.actuator_trntype[k]) == kinds.mjTRN_SITE:
         _thrust(reader, k)
+        return
+    if is_muscle(reader, k) and joint is not None and DRIVEN.get(joint.kind) == 1:
+        _muscle(reader, k, joint)
         return
     if joint is None or joint.kind not in DRIVEN:
         what = kinds(m.actuator_trntype[k]).name[6:].lower().replace("body", "bodie")
@@ -146,6 +154,51 @@ def _read(reader: Reader, k: int) -> None:
     reader.found.actuators.append(made)
 
 
+def is_muscle(reader: Reader, k: int) -> bool:
+    """True of an actuator whose gain, bias and activation are those of a muscle."""
+    m, mj = reader.model, reader.mj
+    return (
+        m.actuator_gaintype[k] == int(mj.mjtGain.mjGAIN_MUSCLE)
+        and m.actuator_biastype[k] == int(mj.mjtBias.mjBIAS_MUSCLE)
+        and m.actuator_dyntype[k] == int(mj.mjtDyn.mjDYN_MUSCLE)
+        and np.array_equal(m.actuator_gainprm[k, OF_BIAS], m.actuator_biasprm[k, OF_BIAS])
+    )
+
+
+def _muscle(reader: Reader, k: int, joint: JointEntry | TendonEntry) -> None:
+    """A muscle: its joint or tendon takes a force, which `dynamics.Muscles` computes."""
+    m, name = reader.model, reader.actuator_name[k]
+    first, last, peak, scale, shortest, longest, fastest, _, lengthening = (
+        float(x) for x in m.actuator_gainprm[k, :9]
+    )
+    passive = float(m.actuator_biasprm[k, 7])
+    if peak < 0.0:
+        peak = scale / max(float(m.actuator_acc0[k]), 1e-15)
+    up, down, smoothing = (float(x) for x in m.actuator_dynprm[k, :3])
+    forces = (-np.inf, np.inf)
+    if m.actuator_forcelimited[k]:
+        forces = float(m.actuator_forcerange[k, 0]), float(m.actuator_forcerange[k, 1])
+    low, high = (float(x) for x in m.actuator_lengthrange[k])
+    try:
+        muscle = Muscle(
+            (low, high), (first, last), peak, shortest, longest, fastest, passive, lengthening,
+            (up, down), smoothing, float(m.actuator_gear[k, 0]), forces,
+        )  # fmt: skip
+    except ValueError as error:
+        reader.notes.leave_out(f"muscles: {error}", name)
+        return
+    if joint.servo is not None:
+        joint = _drive_of_its_own(reader, k, joint)
+    joint.actuated, joint.control_limits = True, None
+    least, most = -np.inf, np.inf
+    if m.actuator_ctrllimited[k]:
+        least, most = (float(x) for x in m.actuator_ctrlrange[k])
+    reader.notes.merge("muscles act by controller=dynamics.Muscles(model, commands)", name)
+    reader.found.actuators.append(
+        Actuator(name, joint.name, np.ones(1), least, most, muscle=muscle)
+    )
+
+
 def _drive_of_its_own(reader: Reader, k: int, one: JointEntry | TendonEntry) -> TendonEntry:
     """Another tendon of the same length, for one more actuator than a joint or tendon takes."""
     m, name = reader.model, f"{reader.actuator_name[k]} drive"
@@ -162,7 +215,7 @@ def _is_plain(reader: Reader, k: int) -> bool:
     """True of an actuator with constant gain; notes what is left out of it."""
     m, name = reader.model, reader.actuator_name[k]
     if m.actuator_gaintype[k] > 1 or m.actuator_biastype[k] > 1 or m.actuator_dyntype[k] > 3:
-        reader.notes.leave_out("actuators that are muscles or of a user's own kind", name)
+        reader.notes.leave_out("actuators of a user's own kind, or muscles in part", name)
         return False
     if m.actuator_dyntype[k] != 0:
         what = "filters of actuators act in model.controls(..., filtered=True) only"
