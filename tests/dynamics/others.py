@@ -33,6 +33,10 @@ def package_files():
         "dm_control": ("dm_control", "dm_control"),
         "gymnasium": ("gymnasium", "gymnasium/envs/mujoco/assets"),
         "gymnasium-robotics": ("gymnasium_robotics", "gymnasium_robotics/envs/assets"),
+        "metaworld": ("metaworld", "metaworld/assets"),
+        "musclemimic_models": ("musclemimic_models", "musclemimic_models/model"),
+        "robosuite": ("robosuite", "robosuite/models/assets"),
+        "robosuite-models": ("robosuite_models", "robosuite_models/assets"),
         "pybullet": ("pybullet_data", "pybullet_data"),
     }
     for name, (module, folder) in places.items():
@@ -314,3 +318,110 @@ def full_inertia(mujoco, theirs, data):
     for column, unit in zip(H, np.eye(theirs.nv)):
         mujoco.mj_mulM(theirs, data, column, unit)
     return H
+
+
+# Motion in the air under commands
+
+
+def motion_beside_mujoco(path, within, limits, seconds=0.25, timestep=5e-4, theirs_step=2e-5):
+    """Largest distance of a body from MuJoCo's and largest way, m; actuators read, and all.
+
+    Commands are random, a tenth of their ranges where limits act; motors that would accelerate
+    their joint by more than 100 rad/s^2 or m/s^2 alone get less. Joints that no equality ties
+    start in the inner half of their range, all in the file's posture if joints are coupled.
+    None where MuJoCo's motion grows without bounds.
+    """
+    import mujoco
+
+    mechanism = dy.load(path, within=within, without=[] if limits else ["limits"])
+    theirs = mujoco.MjModel.from_xml_path(str(path))
+    theirs.opt.timestep, theirs.opt.integrator = theirs_step, mujoco.mjtIntegrator.mjINT_RK4
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    if not limits:
+        theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
+    data, model = mujoco.MjData(theirs), mechanism.finalize(timestep)
+    at = _inner_start(theirs, data, mechanism)
+    mujoco.mj_forward(theirs, data)
+    if len(model.tables.cycles) or mechanism.couplings or mechanism.tendons:
+        state = model.assemble(model.initial_state(), at)
+    else:
+        state = model.initial_state()
+        for name, value in at.items():
+            model.set_joint(state, name, value)
+    commands = _commands(mujoco, theirs, data, 0.1 if limits else 1.0)
+    numbers = {name: k for k, name in enumerate(_actuator_names(theirs, mechanism))}
+    taken = {name: commands[numbers[name]] for name in mechanism.actuators if name in numbers}
+    for name, k in numbers.items():
+        data.ctrl[k] = taken.get(name, 0.0)
+    steps = round(seconds / timestep)
+    acting = {}
+    if any(one.muscle is not None for one in mechanism.actuators.values()):
+        acting["controller"] = dy.Muscles(model, taken)
+    elif mechanism.actuators:
+        row = np.array([taken.get(name, 0.0) for name in mechanism.actuators])
+        filtered = any(one.activation for one in mechanism.actuators.values())
+        acting["controls"] = model.controls(
+            np.tile(row, (steps, 1)) if filtered else row, filtered=filtered
+        )
+    for _ in range(round(seconds / theirs_step)):
+        mujoco.mj_step(theirs, data)
+    if any(int(warning.number) for warning in data.warning):
+        return None
+    motion = dy.simulate(model, state, seconds, **acting)
+    mujoco.mj_forward(theirs, data)
+    apart = way = 0.0
+    for i in range(1, theirs.nbody):
+        found = motion.frame(theirs.body(i).name or f"body {i}")[0]
+        apart = max(apart, float(np.linalg.norm(found[-1] - data.xpos[i])))
+        way = max(way, float(np.linalg.norm(found[-1] - found[0])))
+    return apart, way, len(mechanism.actuators), theirs.nu
+
+
+def _inner_start(theirs, data, mechanism):
+    """Coordinates of our joints in the inner half of their ranges, written to MuJoCo's, too."""
+    tied, at = set(), {}
+    if mechanism.couplings:
+        return at
+    for k in np.flatnonzero(theirs.eq_active0):
+        ends = [int(one[k]) for one in (theirs.eq_obj1id, theirs.eq_obj2id) if one[k] >= 0]
+        if theirs.eq_type[k] == 2:  # joints
+            tied.update(ends)
+        elif theirs.eq_type[k] == 3:  # tendons
+            for one in ends:
+                first = theirs.tendon_adr[one]
+                tied.update(theirs.wrap_objid[first : first + theirs.tendon_num[one]].tolist())
+        else:
+            return {}
+    for j in np.flatnonzero(theirs.jnt_limited):
+        name = theirs.joint(j).name or f"joint {j}"
+        ours = mechanism.joints.get(name)
+        if j in tied or theirs.jnt_type[j] < 2 or ours is None or ours.n_coordinates != 1:
+            continue
+        (low, high), place = theirs.jnt_range[j], theirs.jnt_qposadr[j]
+        middle, half = (low + high) / 2, (high - low) / 4
+        data.qpos[place] = np.clip(data.qpos[place], middle - half, middle + half)
+        at[name] = data.qpos[place] - theirs.qpos0[place]
+    return at
+
+
+def _commands(mujoco, theirs, data, share):
+    """Random commands of all actuators."""
+    ends = np.where(theirs.actuator_ctrllimited[:, None], theirs.actuator_ctrlrange, [[-1.0, 1.0]])
+    commands = share * np.random.default_rng(3).uniform(*ends.T)
+    loose = np.diag(np.linalg.pinv(full_inertia(mujoco, theirs, data)))
+    for k in range(theirs.nu):
+        plain = theirs.actuator_biastype[k] == theirs.actuator_gaintype[k] == 0
+        if plain and theirs.actuator_trntype[k] == 0:
+            force = abs(theirs.actuator_gainprm[k, 0] * theirs.actuator_gear[k, 0])
+            force *= np.abs(ends[k]).max()
+            dof = theirs.jnt_dofadr[theirs.actuator_trnid[k, 0]]
+            commands[k] *= min(1.0, 100.0 / max(force * loose[dof], 1e-300))
+    return commands
+
+
+def _actuator_names(theirs, mechanism):
+    """Names of MuJoCo's actuators as ours are called."""
+    given = [theirs.actuator(k).name for k in range(theirs.nu)]
+    if len(mechanism.actuators) == theirs.nu:
+        return list(mechanism.actuators)
+    return given
