@@ -173,6 +173,21 @@ class Symbolic:
             return self
         return self.in_order(self.order)
 
+    @cached_property
+    def for_fronts(self) -> Symbolic:
+        """`in_postorder`, with the steps of each supernode in the order of the graph's nodes.
+
+        Entries that follow each other in the matrix then do so in a front. Nodes that were given
+        rows by neighbours, such as those of zero diagonals, come last.
+        """
+        found, needy = self.in_postorder, self.precedence.needy
+        node = found.step_node
+        supernode = np.repeat(np.arange(found.super_start.size - 1), np.diff(found.super_start))
+        order = node[np.lexsort((node, needy[node], supernode))]
+        if (order == node).all():
+            return found
+        return found.in_order([self.graph.labels[i] for i in order.tolist()])
+
     def in_order(self, labels: Sequence[Hashable]) -> Symbolic:
         """The same in another order, in which no node waits for another's pivots.
 

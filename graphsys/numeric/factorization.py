@@ -516,7 +516,7 @@ class Factorization:
         known = self.last or self.fronts is not None
         if not self.symbolic.symmetric or known or self.eps > EPS[np.dtype(np.float64)]:
             return None
-        symbolic = self.symbolic.in_postorder
+        symbolic = self.symbolic.for_fronts
         for again in (False, True):
             fronts = Fronts(symbolic, self.dtype, None, WEAK_THRESHOLDS)
             trial = self._in_order(symbolic, None, fronts)
@@ -524,7 +524,7 @@ class Factorization:
                 return None
             if again or fronts.delayed <= MANY_DELAYED * symbolic.graph.rows:
                 break
-            symbolic = symbolic.in_order(fronts.order())
+            symbolic = symbolic.in_order(fronts.order()).for_fronts
         error, condition = trial._error(values)
         if stability.is_singular(condition, self.dtype):
             return None

@@ -31,13 +31,20 @@ from graphsys.kernels.frontal.multifrontal import (
     list_entries,
 )
 from graphsys.kernels.frontal.pivots import LEAST as LEAST_SIGN
-from graphsys.kernels.frontal.pivots import NEGATIVE, POSITIVE, count_signs, gather_pivots
+from graphsys.kernels.frontal.pivots import (
+    NEGATIVE,
+    POSITIVE,
+    count_signs,
+    gather_pivots,
+    largest_pivot,
+)
 from graphsys.kernels.frontal.selected_inverse import (
     invert_fronts,
     list_inverse_entries,
     stack_inverses,
 )
 from graphsys.kernels.frontal.substitution import solve_fronts
+from graphsys.kernels.single.refinement import maximum_norm
 from graphsys.matrix.block import HERMITIAN
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.symbolic import Symbolic
@@ -67,6 +74,11 @@ TOO_SHORT = {
     FACTORS_FULL: "factors",
     NAMES_FULL: "names",
 }
+
+
+def _count(listed: tuple[Ints, Ints, Ints]) -> int:
+    """Number of runs."""
+    return listed[1].size
 
 
 @dataclass(slots=True, eq=False)
@@ -116,14 +128,12 @@ class Fronts:
     growth: float = field(init=False, default=1.0)
     delayed: int = field(init=False, default=0)
     listed: tuple[Ints, Ints, Ints] = field(init=False)
-    _pivots: tuple[Array, Array, Ints, Ints] = field(init=False)
+    _gathered: tuple[Array, Array, Ints, Ints] | None = field(init=False, default=None)
 
     def __post_init__(self, entries: tuple[Ints, Ints] | None) -> None:
         program = self.symbolic.program
         factors, names, largest, space = front_sizes(program)
         self.table = np.zeros((int(program[SUPERNODES]), FRONT_FIELDS), np.int64)
-        none = np.empty(0, np.int64)
-        self._pivots = np.empty(0, self.dtype), np.empty(0, self.dtype), none, none
         self.listed = self._list(entries)
         self.arrays = {}
         lengths = {
@@ -136,18 +146,31 @@ class Fronts:
             self.arrays[name] = np.empty(max(length, 1), kind)
 
     def _list(self, entries: tuple[Ints, Ints] | None) -> tuple[Ints, Ints, Ints]:
-        """Entries of each front, from `list_entries`."""
-        program, chosen = self.symbolic.program, None
+        """Runs of entries of each front, from `list_entries`."""
+        program = self.symbolic.program
         row, column = coordinates(self.symbolic.graph) if entries is None else entries
-        if entries is None and self.symbolic.symmetric:
-            position = np.empty(int(program[ROWS]), np.int64)
-            position[program[int(program[ORDER_AT]) :][: position.size]] = np.arange(position.size)
-            chosen = np.flatnonzero(position[row] >= position[column])  # as the fronts have them
-            row, column = row[chosen], column[chosen]
+        if entries is not None or not self.symbolic.symmetric:
+            return self._runs(row, column, None)
+        position = np.empty(int(program[ROWS]), np.int64)
+        position[program[int(program[ORDER_AT]) :][: position.size]] = np.arange(position.size)
+        row_at, column_at = position[row], position[column]
+        lower = self._runs(row, column, np.flatnonzero(row_at >= column_at))
+        if self.symbolic.symmetric == HERMITIAN:  # fronts are lower triangles
+            return lower
+        # Runs are along blocks, or along the rows of scalar graphs.
+        return min(lower, self._runs(row, column, np.flatnonzero(row_at <= column_at)), key=_count)
+
+    def _runs(self, row: Ints, column: Ints, chosen: Ints | None) -> tuple[Ints, Ints, Ints]:
+        """Runs of the chosen entries, or of all."""
+        program = self.symbolic.program
         start, rows = np.empty(len(self.table) + 1, np.int64), int(program[ROWS])
-        source, target = np.empty((2, row.size), np.int64)
-        list_entries(program, row, column, *np.empty((2, rows), np.int64), start, source, target)
-        return start, source if chosen is None else chosen[source], target
+        source, target = np.empty((2, row.size if chosen is None else chosen.size), np.int64)
+        work = np.empty((2, rows), np.int64)
+        if chosen is None:
+            chosen = np.arange(row.size)
+        list_entries(program, row, column, chosen, *work, start, source, target)
+        runs = int(start[-1])
+        return start, source[:runs].copy(), target[:runs].copy()
 
     def fresh(self) -> Fronts:
         """The same for another matrix: with arrays of its own, of the lengths of these."""
@@ -197,16 +220,18 @@ class Fronts:
                 break
             self.lengthen(status, info)
         self.least, self.delayed = float(info[LEAST]), int(info[ALL_DELAYED])
+        self._gathered = None
         if status == 0:
-            self._gather()
-            with np.errstate(all="ignore"):
-                given = np.abs(values).max(initial=0.0)
-                made = np.abs(self.pivots()).max(initial=0.0)
-            self.growth = max(1.0, float(made / given)) if given > 0.0 else 1.0
+            given = float(maximum_norm(values, 0, values.size))
+            symmetric = bool(self.symbolic.symmetric)
+            made = float(largest_pivot(self.table.reshape(-1), self.arrays["factors"], symmetric))
+            self.growth = max(1.0, made / given) if given > 0.0 else 1.0
         return status
 
-    def _gather(self) -> None:
-        """Pivots, the subdiagonal of D, and their rows and columns."""
+    def _pivots(self) -> tuple[Array, Array, Ints, Ints]:
+        """Pivots, the subdiagonal of D, and their rows and columns, once for each matrix."""
+        if self._gathered is not None:
+            return self._gathered
         n = int(self.table[:, PIVOTS].sum())
         pivots, below = np.empty((2, n), self.dtype)
         rows, columns = np.empty((2, n), np.int64)
@@ -214,7 +239,8 @@ class Fronts:
             self.table.reshape(-1), self.arrays["names"], self.arrays["factors"],
             bool(self.symbolic.symmetric), pivots, below, rows, columns,
         )  # fmt: skip
-        self._pivots = pivots, below, rows, columns
+        self._gathered = pivots, below, rows, columns
+        return self._gathered
 
     def order(self) -> tuple[Hashable, ...]:
         """Labels of the nodes in the order in which their last pivots were taken."""
@@ -231,14 +257,14 @@ class Fronts:
 
     def pivots(self) -> Array:
         """Diagonal of U, or of D, shape (N,)."""
-        return self._pivots[0]
+        return self._pivots()[0]
 
     def sizes(self) -> tuple[Array, Ints, Ints]:
         """Magnitude of each pivot, and its row and column in the order of the static analysis.
 
         A pivot of 2 x 2 counts twice: with its larger eigenvalue and its smaller one, nearly.
         """
-        pivots, below, rows, columns = self._pivots
+        pivots, below, rows, columns = self._pivots()
         size = np.abs(pivots)
         if self.symbolic.symmetric:
             first = np.flatnonzero(below)
@@ -249,7 +275,7 @@ class Fronts:
 
     def _determinants(self) -> tuple[Array, Array]:
         """Single pivots, and determinants of pivots of 2 x 2 over their subdiagonal."""
-        pivots, below, _, _ = self._pivots
+        pivots, below, _, _ = self._pivots()
         first = np.flatnonzero(below)
         single = np.ones(pivots.size, np.bool_)
         single[first] = single[first + 1] = False
@@ -273,7 +299,7 @@ class Fronts:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        _, _, rows, columns = self._pivots
+        _, _, rows, columns = self._pivots()
         n = rows.size
         graph = coo_array((np.ones(n), (rows, columns)), shape=(n, n))
         cycles, _ = connected_components(graph, directed=False)

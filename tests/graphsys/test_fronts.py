@@ -157,7 +157,7 @@ def test_the_growth_of_a_pair_is_that_of_its_products():
 
 @njit
 def compiled_pivots(a, ld, m, f, first, last, threshold, info):
-    return blocks.leading_pivots(a, 3, ld, m, f, first, last, threshold, info, False)
+    return blocks.leading_pivots(a, 3, ld, m, f, 0, first, last, threshold, info, False)
 
 
 def signs_of(m, lower, d):
@@ -209,7 +209,7 @@ def test_pivots_in_registers_are_those_of_plain_loops(m, dtype):
         twin, twins = a.copy(), info.copy()
         found = compiled_pivots(a, ld, m, f, first, f, 0.01, info)
 
-        assert found == blocks._pivots_loop(twin, 3, ld, m, f, first, f, 0.01, twins, False)
+        assert found == blocks._pivots_loop(twin, 3, ld, m, f, 0, first, f, 0.01, twins, False)
         assert found == min(f, weak) - first
         eps = m * np.finfo(dtype).eps
         np.testing.assert_allclose(info, twins, rtol=16 * eps)

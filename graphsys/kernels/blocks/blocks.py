@@ -272,34 +272,27 @@ def _any_beyond(typing, s, s_at, t, t_at, limit, n):
     return signature, generate
 
 
-@intrinsic
-def _copy_block(typing, b, b_at, ldb, a, a_at, lda, m, n):
-    """B <- A."""
-    signature = types.none(b, b_at, ldb, a, a_at, lda, m, n)
-    double = _is_complex(a)
-    real = real_name(a.dtype)
+def _copy(mode, text):
+    def typed(typing, b, b_at, ldb, a, a_at, lda, m, n):
+        double, real = _is_complex(a), real_name(a.dtype)
 
-    def generate(context, builder, signature, arguments):
-        low = _Lower(context, builder, signature, arguments)
-        function = vector.copy_function(builder.module, real)
-        builder.call(
-            function,
-            [
-                low.pointer(0, 1),
-                low.integer(2, double),
-                low.pointer(3, 4),
-                low.integer(5, double),
-                low.integer(6, double),
-                low.integer(7),
-            ],
-        )
-        return low.none()
+        def generate(context, builder, signature, arguments):
+            low = _Lower(context, builder, signature, arguments)
+            function = vector.copy_function(builder.module, real, mode)
+            places = low.pointer(0, 1), low.integer(2, double)
+            places += low.pointer(3, 4), low.integer(5, double)
+            builder.call(function, [*places, low.integer(6, double), low.integer(7)])
+            return low.none()
 
-    return signature, generate
+        return types.none(b, b_at, ldb, a, a_at, lda, m, n), generate
+
+    typed.__name__ = f"{mode}_block"
+    typed.__doc__ = text
+    return intrinsic(typed)
 
 
-def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info, hermitian):
-    end, wide = m if ld <= KEPT * LANES else f, a_at + m * ld
+def _pivots_loop(a, a_at, ld, m, f, start, first, last, threshold, info, hermitian):
+    end, wide = m if ld <= KEPT * LANES else f, a_at + (m - start) * ld
     for k in range(first, last):
         at = a_at + k * ld
         if hermitian:
@@ -328,9 +321,9 @@ def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info, hermitian):
 
 
 @intrinsic
-def _leading_pivots(typing, a, a_at, ld, m, f, first, last, threshold, info, hermitian):
+def _leading_pivots(typing, a, a_at, ld, m, f, start, first, last, threshold, info, hermitian):
     """Pivots of columns of a symmetric front while each is large enough: see `front_pivots`."""
-    signature = types.int64(a, a_at, ld, m, f, first, last, types.float64, info, hermitian)
+    signature = types.int64(a, a_at, ld, m, f, start, first, last, types.float64, info, hermitian)
     if _is_complex(a):
         return signature, _compiled_loop(_pivots_loop, types.int64)
     real = real_name(a.dtype)
@@ -338,8 +331,8 @@ def _leading_pivots(typing, a, a_at, ld, m, f, first, last, threshold, info, her
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
         function = front_pivots.leading_pivots_function(builder.module, real)
-        sizes = [low.integer(place) for place in range(2, 7)]
-        return builder.call(function, [low.pointer(0, 1), *sizes, arguments[7], low.start(8)])
+        sizes = [low.integer(place) for place in range(2, 8)]
+        return builder.call(function, [low.pointer(0, 1), *sizes, arguments[8], low.start(9)])
 
     return signature, generate
 
@@ -389,6 +382,7 @@ if DISABLE_JIT:
     largest_of = reference.largest_of
     any_beyond = reference.any_beyond
     copy_block = reference.copy_block
+    add_block = reference.add_block
     invert_small = reference.invert_small
     leading_pivots = _pivots_loop
 else:
@@ -403,6 +397,7 @@ else:
     add_magnitude = _magnitude("add", _add_loop, "s_i <- s_i + sum_j |A_ij|.")
     largest_of = _largest_of
     any_beyond = _any_beyond
-    copy_block = _copy_block
+    copy_block = _copy("copy", "B <- A.")
+    add_block = _copy("add", "B <- B + A.")
     invert_small = _invert_small
     leading_pivots = _leading_pivots

@@ -96,6 +96,11 @@ def copy_block(b, b_at, ldb, a, a_at, lda, m, n):
     _matrix(b, b_at, ldb, m, n)[...] = _matrix(a, a_at, lda, m, n)
 
 
+def add_block(b, b_at, ldb, a, a_at, lda, m, n):
+    """B <- B + A."""
+    _matrix(b, b_at, ldb, m, n)[...] += _matrix(a, a_at, lda, m, n)
+
+
 def invert_small(d, d_at, ldd, a, a_at, lda, k, k_at, s, s_at, n):
     """D <- A^-1 for n <= 8 with partial pivoting, K <- A; smallest |pivot| / s, at most 1.
 

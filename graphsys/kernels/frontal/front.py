@@ -20,6 +20,8 @@ PANEL = 32
 #: The same of a front of few rows that is not symmetric: all of it is in these caches, and columns
 #: in a panel are updated by plain loops. Fronts of 30 to 190 rows take 0.77 to 0.85 of the time.
 NARROW_PANEL, FEW_ROWS = 8, 192
+#: The same of a symmetric front whose leading pivots are good: one vector of columns.
+LEFT_PANEL = 8
 #: Columns of a symmetric front that are updated together, from their diagonal down.
 STRIP = 16
 #: Fields of ``info`` that a front changes: least pivot relative to the largest entry of its column,
@@ -136,12 +138,16 @@ def _factorize_symmetric(a, m, ld, f, threshold, weak, hermitian, ids, double, i
     """L and D of a symmetric front by pivots of 1 x 1 and 2 x 2 (Duff and Reid 1983).
 
     The columns of a panel of a wide front are left-looking: each is updated when it is tried, in
-    ``wide``, which keeps (L D)^T of the panel's pivots.
+    ``wide``, which keeps (L D)^T of the panel's pivots. As long as leading pivots are good, several
+    are updated together.
     """
     if f <= PANEL:
         return _factorize_narrow(a, m, ld, f, threshold, weak, hermitian, ids, double, info)
-    start = done = passed = 0
-    fresh, least = f, threshold
+    start, done, end = _leading_panels(a, m, ld, f, threshold, hermitian, double, info)
+    if done < f:  # the columns that follow catch up with those of the panel
+        _subtract(a, m, ld, start, start, done, end, m)
+        start = done
+    passed, fresh, least = done, f - done, threshold
     while done < f:
         if fresh == 0:
             if passed == 0:
@@ -173,8 +179,11 @@ def _factorize_narrow(a, m, ld, f, threshold, weak, hermitian, ids, double, info
     mostly fills in; only where none is left are pairs looked for.
     """
     last = m if ld <= KEPT * LANES else f
-    done = passed = 0
-    fresh, least, in_pairs = f, threshold, False
+    done = 0
+    if last < m:
+        _, done, end = _leading_panels(a, m, ld, f, threshold, hermitian, double, info)
+        _subtract(a, m, ld, 0, 0, done, end, f)
+    passed, fresh, least, in_pairs = done, f - done, threshold, False
     while done < f:
         if fresh == 0:
             if passed == 0:
@@ -185,7 +194,7 @@ def _factorize_narrow(a, m, ld, f, threshold, weak, hermitian, ids, double, info
                 else:
                     break
             fresh, passed = f - done, 0
-        found = leading_pivots(a, 0, ld, m, f, done, done + fresh, least, info, hermitian)
+        found = leading_pivots(a, 0, ld, m, f, 0, done, done + fresh, least, info, hermitian)
         for k in range(done, done + found):
             double[k] = 0
         done += found
@@ -209,6 +218,31 @@ def _factorize_narrow(a, m, ld, f, threshold, weak, hermitian, ids, double, info
     if last < m:
         _subtract(a, m, ld, 0, 0, done, last, m)
     return done
+
+
+@inlined
+def _leading_panels(a, m, ld, f, threshold, hermitian, double, info):
+    """Pivots of 1 x 1 in their order, until one fails: how many, after the first in ``wide``.
+
+    The end of the columns that know all of them comes last. `LEFT_PANEL` columns are updated with all pivots in ``wide`` at once (left-looking), and all
+    that follow with `PANEL` of them.
+    """
+    start = done = end = 0
+    while done < f:
+        if done - start == PANEL:
+            _subtract(a, m, ld, start, start, done, done, m)
+            start = done
+        end = min(done + LEFT_PANEL, f)
+        _subtract(a, m, ld, start, start, done, done, end)
+        found = leading_pivots(
+            a, 0, ld, m, end, start, done, end, threshold, info, hermitian
+        )  # fmt: skip
+        for k in range(done, done + found):
+            double[k] = 0
+        done += found
+        if done < end:
+            break
+    return start, done, end
 
 
 @inlined

@@ -13,7 +13,6 @@ order that follows (or the number of rows), place of the block, then its n rows 
 
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import (
-    HERMITIAN,
     ORDER_AT,
     PANEL_FIELDS,
     ROWS,
@@ -22,7 +21,7 @@ from graphsys.kernels.base.layout import (
     SYMMETRIC,
 )
 from graphsys.kernels.base.pointers import pointer
-from graphsys.kernels.blocks.blocks import copy_block
+from graphsys.kernels.blocks.blocks import add_block, copy_block
 from graphsys.kernels.frontal.front import LARGEST, LEAST, factorize_front, leading_dimension, room
 
 #: Fields of a header on the stack of contribution blocks, and places among them.
@@ -44,6 +43,13 @@ NEEDED, ALL_DELAYED, NEXT, TOP, STACK_END, HEADERS_END, FACTORS_END, NAMES_END =
 #: Bits of a row in the place of an entry in its front; the others are its column.
 ROW_BITS = 32
 LOW = 2**ROW_BITS - 1
+#: Bits of the first entry of a run in the matrix's values; the others are how many they are.
+SOURCE_BITS = 40
+SOURCE_LOW = 2**SOURCE_BITS - 1
+#: Rows of a contribution block up to which its entries are added one by one.
+FEW = 8
+#: Columns of a contribution block that are added together, from their diagonal down.
+STRIP = 8
 
 
 @kernel
@@ -66,6 +72,7 @@ def list_entries(
     # In:
     row,
     column,
+    chosen,
     # Work:
     position,
     owner,
@@ -74,10 +81,11 @@ def list_entries(
     source,
     target,
 ):
-    """Entries of each front: which of the matrix, and their row and column in the front.
+    """Runs of entries of each front: which of the matrix, and their rows and column in the front.
 
-    Of a symmetric matrix, either triangle is listed. ``start`` (supernodes + 1,) is where those of
-    each front begin.
+    The entries are the ``chosen`` ones, ascending: of a symmetric matrix, those of either triangle.
+    ``start`` (supernodes + 1,) is where the runs of each front begin. Entries of a run follow each other in the matrix's values and in a column
+    of the front. ``source`` and ``target`` have room for single ones.
     """
     table = pointer(program, 0)
     rows, count, symmetric = program[ROWS], program[SUPERNODES], program[SYMMETRIC] != 0
@@ -90,17 +98,19 @@ def list_entries(
         for k in range(table[at + 2], table[at + 2] + table[at]):
             owner[k] = s
     start[count] = 0
-    for e in range(row.size):
-        start[owner[min(position[row[e]], position[column[e]])]] += 1
+    for k in range(chosen.size):
+        start[owner[min(position[row[chosen[k]]], position[column[chosen[k]]])]] += 1
     total = 0
     for s in range(count):  # where the entries of each front end, then begin
         total += start[s]
         start[s] = total
     start[count] = total
-    for e in range(row.size - 1, -1, -1):
+    for k in range(chosen.size - 1, -1, -1):
+        e = chosen[k]
         s = owner[min(position[row[e]], position[column[e]])]
         start[s] -= 1
         source[start[s]] = e
+    runs = source_end = 0
     for s in range(count):
         at = table[program[STARTS_AT] + s]
         p, first = table[at], table[at + 2]
@@ -111,11 +121,20 @@ def list_entries(
             for i in range(table[run + 1]):
                 owner[table[run + 2] + i] = p + table[run] + i
             run += 3
-        for t in range(start[s], start[s + 1]):
-            i, j = owner[position[row[source[t]]]], owner[position[column[source[t]]]]
+        single, start[s], following = start[s], runs, -1
+        for t in range(single, start[s + 1]):
+            entry = source[t]
+            i, j = owner[position[row[entry]]], owner[position[column[entry]]]
             if symmetric and i < j:
                 i, j = j, i
-            target[t] = i + (j << ROW_BITS)
+            place = i + (j << ROW_BITS)
+            if place == following and entry == source_end:
+                source[runs - 1] += 1 << SOURCE_BITS
+            else:
+                source[runs], target[runs] = entry + (1 << SOURCE_BITS), place
+                runs += 1
+            following, source_end = place + 1, entry + 1
+    start[count] = runs
 
 
 @inlined
@@ -155,7 +174,7 @@ def factorize_fronts(
     """
     table, given = pointer(program, 0), pointer(values, 0)
     entries, sources, targets = pointer(start, 0), pointer(source, 0), pointer(target, 0)
-    symmetric, hermitian = program[SYMMETRIC] != 0, program[SYMMETRIC] == HERMITIAN
+    symmetric = program[SYMMETRIC] != 0
     if info[NEXT] == 0:
         info[LEAST], info[LARGEST], info[ALL_DELAYED] = 1.0, 0.0, 0.0
         for field in range(NEXT, INFO):
@@ -193,16 +212,18 @@ def factorize_fronts(
             return short
         ids = names[names_end : names_end + 2 * m + f]
         following = _load(program, at, m, ld, delayed, front, place, ids)
-        own = pointer(front, delayed * (ld + 1))
         for t in range(entries[s], entries[s + 1]):
-            row, column = targets[t] & LOW, targets[t] >> ROW_BITS
-            own[column * ld + row] += given[sources[t]]
+            first_row = delayed + (targets[t] & LOW)
+            to = (delayed + (targets[t] >> ROW_BITS)) * ld + first_row
+            entry, count = sources[t] & SOURCE_LOW, sources[t] >> SOURCE_BITS
+            if count == 1:
+                front[to] += given[entry]
+            else:
+                add_block(front, to, ld, values, entry, count, count, 1)
         # Children are on top of the stack, the last one first.
         child, new = top, 0
         while child >= 0 and headers[child + FOLLOWING] < first + p:
-            new = _add_child(
-                headers, child, stack, m, ld, new, symmetric, hermitian, front, place, ids
-            )  # fmt: skip
+            new = _add_child(headers, child, stack, m, ld, new, symmetric, front, place, ids)
             headers_end, stack_end = child, headers[child + BLOCK]
             child = headers[child + PREVIOUS]
         top = child
@@ -260,30 +281,53 @@ def _load(program, at, m, ld, delayed, front, place, ids):
 
 
 @inlined
-def _add_child(headers, at, stack, m, ld, new, symmetric, hermitian, front, place, ids):
-    """Adds a contribution block to its parent's front; returns the place after its delayed rows."""
+def _add_child(headers, at, stack, m, ld, new, symmetric, front, place, ids):
+    """Adds a contribution block to its parent's front; returns the place after its delayed rows.
+
+    Rows of a symmetric block are in the same order in both: delayed ones first.
+    """
     left, delayed, block = headers[at + LEFT], headers[at + DELAYED], headers[at + BLOCK]
     rows, columns = pointer(headers, at + HEADER), pointer(headers, at + HEADER + left)
-    places, dense = pointer(place, 0), pointer(front, 0)
+    places = pointer(place, 0)
     for i in range(delayed):
         ids[new + i], ids[m + new + i] = rows[i], columns[i]
     for i in range(left):  # names become places in the front
         rows[i] = columns[i] = new + i if i < delayed else places[rows[i]]
+    if symmetric and left > FEW:
+        _add_runs(headers, at + HEADER, left, stack, block, ld, front)
+        return new + delayed
     for j in range(left):
-        to = columns[j]
-        column, parent = pointer(stack, block + j * left), pointer(front, to * ld)
-        if not symmetric:
-            for i in range(left):
-                parent[rows[i]] += column[i]
-            continue
-        for i in range(j, left):
-            row = rows[i]
-            if row >= to:
-                parent[row] += column[i]
-            else:
-                entry = column[i]
-                dense[row * ld + to] += entry.conjugate() if hermitian else entry
+        column, parent = pointer(stack, block + j * left), pointer(front, columns[j] * ld)
+        for i in range(j if symmetric else 0, left):
+            parent[rows[i]] += column[i]
     return new + delayed
+
+
+@inlined
+def _add_runs(headers, at, left, stack, block, ld, front):
+    """Adds the lower triangle of a contribution block by runs of rows that follow each other."""
+    rows = pointer(headers, at)
+    begin = 0
+    while begin < left:
+        end = begin + 1
+        while end < left and rows[end] == rows[end - 1] + 1:
+            end += 1
+        for c in range(begin, end, STRIP):  # the columns of this run, from its own rows on
+            width, to = min(STRIP, end - c), rows[c] * ld
+            add_block(
+                front, to + rows[c], ld, stack, block + c * left + c, left, end - c, width
+            )  # fmt: skip
+        other = end
+        while other < left:
+            last = other + 1
+            while last < left and rows[last] == rows[last - 1] + 1:
+                last += 1
+            add_block(
+                front, rows[begin] * ld + rows[other], ld,
+                stack, block + begin * left + other, left, last - other, end - begin,
+            )  # fmt: skip
+            other = last
+        begin = end
 
 
 @inlined

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from graphsys.kernels.base.complex_numbers import magnitude
 from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.frontal.multifrontal import FACTORS, FRONT_FIELDS, NAMES, PIVOTS, SIZE
@@ -41,6 +42,23 @@ def gather_pivots(
             below[k] = factors[place + i * step + 1] if symmetric else 0.0
             row[k], column[k] = names[name + i], names[name + m + i]
             k += 1
+
+
+@kernel
+def largest_pivot(fronts, factors, symmetric):
+    """Largest magnitude of the diagonal of U, or of D; NaN where there is one."""
+    largest = 0.0
+    for at in range(0, fronts.size, FRONT_FIELDS):
+        m, pivots, place = fronts[at + SIZE], fronts[at + PIVOTS], fronts[at + FACTORS]
+        if symmetric:
+            place, step = place + m * pivots, 2
+        else:
+            step = m + 1
+        for i in range(pivots):
+            size = magnitude(factors[place + i * step])
+            if not size <= largest and largest == largest:
+                largest = size
+    return largest
 
 
 @kernel

@@ -21,20 +21,20 @@ from graphsys.kernels.llvm.emit import (
 def leading_pivots_function(module, real):
     """Pivots of 1 x 1 in their order while each is large enough; returns how many.
 
-    Arguments ``(a, ld, m, f, first, last, threshold, info)``: the lower triangle of a front of m
+    Arguments ``(a, ld, m, f, start, first, last, threshold, info)``: the lower triangle of a front of m
     rows, up to date in the f columns that may give pivots, column-major, ``ld`` a multiple of
     `LANES`. The columns ``first`` ... ``last`` are tried. ``info`` holds the
     least pivot relative to its column and the largest l d l^T. A column of at most `KEPT` vectors
-    updates all that follow. Otherwise it updates those before f, and columns of L D follow the
-    front. What is above the diagonal is not defined.
+    updates all that follow. Otherwise it updates those before f, and columns of L D from column
+    ``start`` on follow the front. What is above the diagonal is not defined.
     """
     pointer, double = REAL[real].as_pointer(), REAL["f64"]
     function, builder = private_function(
         module,
         f"graphsys_leading_pivots_{real}",
         I64,
-        [pointer, I64, I64, I64, I64, I64, double, double.as_pointer()],
-        ["a", "ld", "m", "f", "first", "last", "threshold", "info"],
+        [pointer, *[I64] * 6, double, double.as_pointer()],
+        ["a", "ld", "m", "f", "start", "first", "last", "threshold", "info"],
     )
     if builder is None:
         return function
@@ -49,14 +49,14 @@ def leading_pivots_function(module, real):
 def _eliminate(builder, real, arguments, vectors):
     """All pivots, with so many vectors in registers, or columns in memory."""
     emit = Emitter(builder, real)
-    a, ld, m, f, first, last, threshold, info = arguments
+    a, ld, m, f, wide_first, first, last, threshold, info = arguments
     if real != "f64":
         threshold = builder.fptrunc(threshold, emit.element)
     places = [builder.gep(info, [integer(field)]) for field in (0, 1)]
     found = [builder.load(place) for place in places]
     if real != "f64":
         found = [builder.fptrunc(value, emit.element) for value in found]
-    end = emit.at(a, builder.mul(m, ld))
+    end = emit.at(a, builder.mul(builder.sub(m, wide_first), ld))
     steps = _InRegisters(emit, ld, m, vectors) if vectors else _InMemory(emit, ld, f, end)
     start = steps.start(emit.at(a, builder.mul(first, ld)), first)
     before = builder.block

@@ -406,12 +406,16 @@ def beyond_function(module, real):
     return function
 
 
-def copy_function(module, real):
-    """``B <- A``: arguments ``(b, ldb, a, lda, m, n)``, column-major, all counts in reals."""
+def copy_function(module, real, mode):
+    """``B <- A`` ("copy") or ``B + A`` ("add"): ``(b, ldb, a, lda, m, n)``, all counts in reals.
+
+    A and B are column-major. Taller blocks than a vector go column by column, as they lie in
+    memory: masked stores with a stride take three times as long beyond the caches.
+    """
     pointer = REAL[real].as_pointer()
     function, builder = private_function(
         module,
-        f"graphsys_copy_{real}",
+        f"graphsys_{mode}_{real}",
         ir.VoidType(),
         [pointer, I64, pointer, I64, I64, I64],
         ["b", "ldb", "a", "lda", "m", "n"],
@@ -420,10 +424,24 @@ def copy_function(module, real):
         return function
     emit = Emitter(builder, real)
     b, ldb, a, lda, m, n = function.args
-    with emit.loop("rows", integer(0), m, integer(LANES), []) as (i, _):
-        mask = emit.first_lanes(builder.sub(m, i))
-        with emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
-            entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
-            emit.store(entry, emit.at(b, i, builder.mul(j, ldb)), mask)
+
+    def piece(i, j, mask):
+        place = emit.at(b, i, builder.mul(j, ldb))
+        entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
+        if mode == "add":
+            entry = builder.fadd(emit.load(place, mask), entry)
+        emit.store(entry, place, mask)
+
+    whole = builder.and_(m, integer(-LANES))
+    mask = emit.first_lanes(builder.sub(m, whole))
+    partial = builder.icmp_signed("<", whole, m)
+    with builder.if_else(builder.icmp_signed("<", m, integer(LANES))) as (short, tall):
+        with short, emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
+            piece(integer(0), j, mask)
+        with tall, emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
+            with emit.loop("rows", integer(0), whole, integer(LANES), []) as (i, _):
+                piece(i, j, None)
+            with builder.if_then(partial):
+                piece(whole, j, mask)
     builder.ret_void()
     return function
