@@ -274,8 +274,8 @@ class Factor(Sealed):
             if self._first:  # which may take its time
                 self._first = False
                 chosen = found.scaling is not None or found.fronts is not None
-                if found.doubtful and not chosen and not found.can_refine(values):
-                    found, *_ = found.stable(values, found.refines)
+                if found.doubtful and not chosen:
+                    found = found.first_replacement(values)
             self._factorization = found
             if self._regularized is not None:
                 self._regularized = found

@@ -46,7 +46,7 @@ LOW = 2**ROW_BITS - 1
 #: Bits of the first entry of a run in the matrix's values; the others are how many they are.
 SOURCE_BITS = 40
 SOURCE_LOW = 2**SOURCE_BITS - 1
-#: Rows of a contribution block up to which its entries are added one by one.
+#: Fewer entries of a run, or rows of a contribution block, are added one by one.
 FEW = 8
 #: Columns of a contribution block that are added together, from their diagonal down.
 STRIP = 8
@@ -84,8 +84,9 @@ def list_entries(
     """Runs of entries of each front: which of the matrix, and their rows and column in the front.
 
     The entries are the ``chosen`` ones, ascending: of a symmetric matrix, those of either triangle.
-    ``start`` (supernodes + 1,) is where the runs of each front begin. Entries of a run follow each other in the matrix's values and in a column
-    of the front. ``source`` and ``target`` have room for single ones.
+    ``start`` (supernodes + 1,) is where the runs of each front begin. Entries of a run follow each
+    other in the matrix's values and in a column of the front. ``source`` and ``target`` have room
+    for single ones.
     """
     table = pointer(program, 0)
     rows, count, symmetric = program[ROWS], program[SUPERNODES], program[SYMMETRIC] != 0
@@ -172,7 +173,7 @@ def factorize_fronts(
     ``start``, ``source`` and ``target`` are from `list_entries`. ``info`` is 0 at first. Called
     again with a longer array that holds what the short one did, it goes on where it was.
     """
-    table, given = pointer(program, 0), pointer(values, 0)
+    table = pointer(program, 0)
     entries, sources, targets = pointer(start, 0), pointer(source, 0), pointer(target, 0)
     symmetric = program[SYMMETRIC] != 0
     if info[NEXT] == 0:
@@ -216,8 +217,10 @@ def factorize_fronts(
             first_row = delayed + (targets[t] & LOW)
             to = (delayed + (targets[t] >> ROW_BITS)) * ld + first_row
             entry, count = sources[t] & SOURCE_LOW, sources[t] >> SOURCE_BITS
-            if count == 1:
-                front[to] += given[entry]
+            if count < FEW:
+                own, some = pointer(front, to), pointer(values, entry)
+                for i in range(count):
+                    own[i] += some[i]
             else:
                 add_block(front, to, ld, values, entry, count, count, 1)
         # Children are on top of the stack, the last one first.
@@ -293,7 +296,7 @@ def _add_child(headers, at, stack, m, ld, new, symmetric, front, place, ids):
         ids[new + i], ids[m + new + i] = rows[i], columns[i]
     for i in range(left):  # names become places in the front
         rows[i] = columns[i] = new + i if i < delayed else places[rows[i]]
-    if symmetric and left > FEW:
+    if symmetric and left >= FEW:
         _add_runs(headers, at + HEADER, left, stack, block, ld, front)
         return new + delayed
     for j in range(left):

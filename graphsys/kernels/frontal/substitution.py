@@ -8,10 +8,12 @@ from graphsys.kernels.base.complex_numbers import conjugate
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import HERMITIAN, ORDER_AT, ROWS, SUPERNODES, SYMMETRIC
 from graphsys.kernels.base.pointers import pointer
+from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.blocks.blocks import subtract_product, subtract_transposed
 from graphsys.kernels.frontal.multifrontal import FACTORS, FRONT_FIELDS, NAMES, PIVOTS, SIZE
 
-#: Rows up to which a loop over a front takes less time than a call of a product.
+#: Rows up to which a loop over a front takes less time than a call of a product, and pivots up to
+#: which a loop takes less than `LANES` of them at a time.
 FEW = 16
 
 
@@ -60,20 +62,43 @@ def _forward(fronts, s, names, factors, y, part):
     at = FRONT_FIELDS * s
     m, pivots, lower = fronts[at + SIZE], fronts[at + PIVOTS], fronts[at + FACTORS]
     rows, given, local = pointer(names, fronts[at + NAMES]), pointer(y, 0), pointer(part, 0)
-    below, column = m if m <= FEW else pivots, pointer(factors, lower)
-    for k in range(below):  # sums of terms in the order in which these are known
-        total = given[rows[k]]
-        for i in range(min(k, pivots)):
-            total -= column[i * m + k] * local[i]
-        local[k] = given[rows[k]] = total
-    if below < m:
-        for i in range(pivots, m):
-            local[i] = given[rows[i]]
+    column = pointer(factors, lower)
+    if pivots <= FEW:
+        below = m if m <= FEW else pivots
+        for k in range(below):  # sums of terms in the order in which these are known
+            total = given[rows[k]]
+            for i in range(min(k, pivots)):
+                total -= column[i * m + k] * local[i]
+            local[k] = given[rows[k]] = total
+        if below < m:
+            for i in range(pivots, m):
+                local[i] = given[rows[i]]
+            subtract_product(
+                part, pivots, m, factors, lower + pivots, m, part, 0, 1, m, m - pivots, 1, pivots
+            )
+            for i in range(pivots, m):
+                given[rows[i]] = local[i]
+        return
+    for k in range(m):
+        local[k] = given[rows[k]]
+    for begin in range(0, pivots, LANES):
+        end = min(begin + LANES, pivots)
+        for k in range(begin, end):
+            total = local[k]
+            for i in range(begin, k):
+                total -= column[i * m + k] * local[i]
+            local[k] = total
+        if end < pivots:
+            subtract_product(
+                part, end, m, factors, lower + begin * m + end, m, part, begin, 1, m,
+                pivots - end, 1, end - begin,
+            )  # fmt: skip
+    if pivots < m:
         subtract_product(
             part, pivots, m, factors, lower + pivots, m, part, 0, 1, m, m - pivots, 1, pivots
         )
-        for i in range(pivots, m):
-            given[rows[i]] = local[i]
+    for k in range(m):
+        given[rows[k]] = local[k]
 
 
 @inlined
@@ -192,13 +217,24 @@ def _solve_unit_transposed(names, at, factors, lower, m, pivots, conjugated, x, 
         subtract_transposed(
             part, 0, m, factors, lower + pivots, m, part, pivots, m, pivots, 1, m - pivots
         )
-    for k in range(pivots - 1, -1, -1):
-        column = pointer(factors, lower + k * m)
-        total = local[k]
-        for i in range((pivots if m > FEW else m) - 1, k, -1):  # the last one known comes last
-            total -= column[i] * local[i]
-        local[k] = total
-        found[rows[k]] = total
+    end = pivots
+    while end > 0:
+        begin, last = 0, end if m > FEW else m
+        if pivots > FEW:
+            begin = (end - 1) & -LANES
+            if end < pivots:
+                subtract_transposed(
+                    part, begin, m, factors, lower + begin * m + end, m, part, end, m,
+                    end - begin, 1, pivots - end,
+                )  # fmt: skip
+        for k in range(end - 1, begin - 1, -1):
+            column = pointer(factors, lower + k * m)
+            total = local[k]
+            for i in range(last - 1, k, -1):  # the last one known comes last
+                total -= column[i] * local[i]
+            local[k] = total
+            found[rows[k]] = total
+        end = begin
     if conjugated:
         conjugate(part, 0, pivots)
         for k in range(pivots):
