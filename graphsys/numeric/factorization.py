@@ -31,7 +31,7 @@ from graphsys.kernels.single.fused_solve import (
 from graphsys.matrix.equilibration import Scaling
 from graphsys.matrix.from_scipy import check_finite
 from graphsys.numeric import diagnosis, fast_calls, stability
-from graphsys.numeric.fronts import MANY_DELAYED, WEAK_THRESHOLDS, Fronts
+from graphsys.numeric.fronts import MANY_DELAYED, REFINED_THRESHOLDS, Fronts
 from graphsys.numeric.partial_update import Reach
 from graphsys.numeric.residuals import EPS, Matrix
 from graphsys.numeric.solver import Solver
@@ -48,6 +48,9 @@ SINGULAR_RATIO = 64.0
 DOUBTFUL = 0.125
 #: Factor by which a step of refinement must reduce the residual, for refinement to converge soon.
 CONTRACTS = 0.1
+#: The same for at most two refinements, of 1,920 solutions of late interior-point systems with
+#: diagonals of 1e-10 to 1e10: with 3e-4 there is a third one in some.
+SOON = 3e-5
 #: Power of machine epsilon above which a condition number may be one of a poor scaling: 1.4e3 in
 #: double precision, a seventh of 1e4, for the estimate is a lower bound.
 CLEAR = -0.2
@@ -359,13 +362,16 @@ class Factorization:
             values = self.scaling.matrix(values)
         elif self.is_wild(values):
             return False
-        return self._contracts(values)
+        return self._contraction(values) < CONTRACTS
 
-    def _contracts(self, values: Array) -> bool:
-        """True if refinement converges to the solution with the matrix that the factors are of."""
+    def _contraction(self, values: Array) -> float:
+        """Factor by which a refinement with the matrix that the factors are of reduces residuals.
+
+        Infinite where that is singular to working precision.
+        """
         both, matrix = not self.symbolic.symmetric, Matrix(self.symbolic.graph, values)
         factor, condition = stability.contraction(matrix, self._probe, both)
-        return factor < CONTRACTS and not stability.is_singular(condition, self.dtype)
+        return np.inf if stability.is_singular(condition, self.dtype) else factor
 
     def checked(self, values: Array, delays: bool = True) -> tuple[Factorization, float]:
         """Replace doubtful factors by those of a stable method.
@@ -484,7 +490,7 @@ class Factorization:
                     if stable:  # and so it is, whatever weaker factors said in this scaling
                         best = before
                         break
-                elif stable or refines and trial._contracts(matrix):
+                elif stable or refines and trial._contraction(matrix) < CONTRACTS:
                     trial.stabilized = stable
                     if sure is None or condition < sure[1]:
                         sure = error, condition, trial
@@ -514,20 +520,22 @@ class Factorization:
         SingularPivotError
             As for `stable`.
         """
-        if self.refines and self._has_wide_fronts():
-            if (weak := self._with_weak_pivots(values)) is not None:
-                return weak[0]
-        return self if self.can_refine(values) else self.stable(values, self.refines)[0]
+        refinable = self.can_refine(values)
+        if self.refines and refinable and not self.must_refine and self._suits_fronts(values):
+            weak = self._with_weak_pivots(values)
+            return self if weak is None else weak[0]
+        return self if refinable else self.stable(values, self.refines)[0]
 
-    def _has_wide_fronts(self) -> bool:
-        """True if fronts take less time than static supernodes: these are wide ones of scalars.
+    def _suits_fronts(self, values: Array) -> bool:
+        """True if fronts solve in less time than doubtful factors of mostly scalar nodes.
 
-        Solves refine with either. Fronts take 0.6 to 0.8 of the time on KKT matrices of control
-        with stages of 12 + 4 and 27 + 13 unknowns, and 1.1 times with supernodes of 7 rows.
+        Supernodes are wide: fronts take 0.6 to 0.8 of the time of stages of 12 + 4 and 27 + 13
+        unknowns, and 1.1 times that of supernodes of 7 rows. Or more than two refinements are due.
         """
         graph, supernodes = self.symbolic.graph, self.symbolic.super_start.size - 1
-        scalars = 2 * graph.size.size > graph.rows > SMALL * supernodes
-        return scalars and self._tasks is None
+        if 2 * graph.size.size < graph.rows or self._tasks is not None:
+            return False
+        return graph.rows > SMALL * supernodes or not self._contraction(values) < SOON
 
     def _with_weak_pivots(self, values: Array) -> tuple[Factorization, float, float] | None:
         """`stable` factors of a symmetric matrix as it is, by fronts with weak pivots.
@@ -539,21 +547,38 @@ class Factorization:
         known = self.last or self.fronts is not None
         if not self.symbolic.symmetric or known or self.eps > EPS[np.dtype(np.float64)]:
             return None
+        best: tuple[float, Factorization] | None = None
+        for thresholds in REFINED_THRESHOLDS:
+            trial = self._by_fronts(values, thresholds)
+            if trial is None:
+                continue
+            contraction = trial._contraction(values)
+            if best is None or contraction < best[0]:
+                best = contraction, trial
+            if contraction < SOON:
+                break
+        if best is None:
+            return None
+        contraction, trial = best
+        error, condition = trial._error(values)
+        if stability.is_singular(condition, self.dtype):
+            return None
+        stable = stability.is_stable(error, self.dtype) or contraction < CONTRACTS
+        return (trial, error, condition) if stable else None
+
+    def _by_fronts(self, values: Array, thresholds: tuple[float, float]) -> Factorization | None:
+        """Factors of a symmetric matrix as it is; None where too many pivots are delayed."""
         symbolic = self.symbolic.for_fronts
         for again in (False, True):
-            fronts = Fronts(symbolic, self.dtype, None, WEAK_THRESHOLDS)
+            fronts = Fronts(symbolic, self.dtype, None, thresholds)
             trial = self._in_order(symbolic, None, fronts)
             if trial._eliminate(values):
                 return None
             if again or fronts.delayed <= MANY_DELAYED * symbolic.graph.rows:
                 break
             symbolic = symbolic.in_order(fronts.order()).for_fronts
-        error, condition = trial._error(values)
-        if stability.is_singular(condition, self.dtype):
-            return None
         trial.stabilized = False  # solves check their rows
-        stable = stability.is_stable(error, self.dtype) or trial._contracts(values)
-        return (trial, error, condition) if stable else None
+        return trial
 
     def _scalings(self, values: Array) -> Iterator[Scaling | None]:
         """Scalings to try: another one makes some matrices regular that are singular in the first.

@@ -7,6 +7,7 @@ from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, intrinsic, types
 from graphsys.kernels.blocks import reference
 from graphsys.kernels.blocks.blocks import _Lower, real_name
 
+scalar_rows = LazyModule("graphsys.kernels.llvm.scalar_residual")
 small_elimination = LazyModule("graphsys.kernels.llvm.small_elimination")
 small_nodes = LazyModule("graphsys.kernels.llvm.small_nodes")
 transposed_nodes = LazyModule("graphsys.kernels.llvm.transposed_nodes")
@@ -111,7 +112,24 @@ def _small_residual(
     return types.none(r, worst, sizes, b, values, x, kind, kind, kind, *tables), generate
 
 
+@intrinsic
+def _scalar_residual(typing, r, sizes, b, values, x, neighbor_start, neighbor, diagonal_at):
+    """r <- b - A x, sizes <- |A| |x| + |b|, all rows nodes: `scalar_residual`; real only."""
+    arguments = r, sizes, b, values, x, neighbor_start, neighbor, diagonal_at
+    real = real_name(r.dtype)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = scalar_rows.scalar_residual_function(builder.module, real)
+        pointers = [*(low.start(place) for place in range(5)), *(low.table(k) for k in (5, 6, 7))]
+        builder.call(function, [*pointers, low.length(7)])
+        return low.none()
+
+    return types.none(*arguments), generate
+
+
 if DISABLE_JIT:
+    scalar_residual = reference.scalar_residual
     small_residual = reference.small_residual
     eliminate_node = reference.eliminate_node
     forward_nodes = reference.forward_nodes
@@ -119,6 +137,7 @@ if DISABLE_JIT:
     forward_transposed_nodes = reference.forward_transposed_nodes
     backward_transposed_nodes = reference.backward_transposed_nodes
 else:
+    scalar_residual = _scalar_residual
     small_residual = _small_residual
     eliminate_node = _eliminate_node
     forward_nodes = _forward_nodes

@@ -230,6 +230,14 @@ def backward_transposed_nodes(x, arena, program, starts, begin, end):
     return begin
 
 
+def scalar_residual(r, sizes, b, values, x, neighbor_start, neighbor, diagonal_at):
+    """r <- b - A x, sizes <- |A| |x| + |b|: `scalar_residual.scalar_residual_function`."""
+    for i, place in enumerate(diagonal_at):
+        near = neighbor[neighbor_start[i] : neighbor_start[i + 1]]
+        terms = values[place : place + near.size + 1] * x[np.append(i, near)]
+        r[i], sizes[i] = b[i] - terms.sum(), abs(b[i]) + np.abs(terms).sum()
+
+
 def small_residual(
     r, worst, sizes, b, values, x, floor, fine, enough, size, row_start, neighbor_start, neighbor,
     diagonal_at, block_at,

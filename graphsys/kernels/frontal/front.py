@@ -224,8 +224,8 @@ def _factorize_narrow(a, m, ld, f, threshold, weak, hermitian, ids, double, info
 def _leading_panels(a, m, ld, f, threshold, hermitian, double, info):
     """Pivots of 1 x 1 in their order, until one fails: how many, after the first in ``wide``.
 
-    The end of the columns that know all of them comes last. `LEFT_PANEL` columns are updated with all pivots in ``wide`` at once (left-looking), and all
-    that follow with `PANEL` of them.
+    The end of the columns that know all of them comes last. `LEFT_PANEL` columns are updated with
+    all pivots in ``wide`` at once (left-looking), and all that follow with `PANEL` of them.
     """
     start = done = end = 0
     while done < f:

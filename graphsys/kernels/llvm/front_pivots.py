@@ -21,12 +21,12 @@ from graphsys.kernels.llvm.emit import (
 def leading_pivots_function(module, real):
     """Pivots of 1 x 1 in their order while each is large enough; returns how many.
 
-    Arguments ``(a, ld, m, f, start, first, last, threshold, info)``: the lower triangle of a front of m
-    rows, up to date in the f columns that may give pivots, column-major, ``ld`` a multiple of
-    `LANES`. The columns ``first`` ... ``last`` are tried. ``info`` holds the
-    least pivot relative to its column and the largest l d l^T. A column of at most `KEPT` vectors
-    updates all that follow. Otherwise it updates those before f, and columns of L D from column
-    ``start`` on follow the front. What is above the diagonal is not defined.
+    Arguments ``(a, ld, m, f, start, first, last, threshold, info)``: the lower triangle of a front
+    of m rows, up to date in the f columns that may give pivots, column-major, ``ld`` a multiple of
+    `LANES`. The columns ``first`` ... ``last`` are tried. ``info`` holds the least pivot relative
+    to its column and the largest l d l^T. A column of at most `KEPT` vectors updates all that
+    follow. Otherwise it updates those before f, and columns of L D, from column ``start`` on,
+    follow the front. What is above the diagonal is not defined.
     """
     pointer, double = REAL[real].as_pointer(), REAL["f64"]
     function, builder = private_function(

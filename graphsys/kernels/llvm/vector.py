@@ -409,39 +409,60 @@ def beyond_function(module, real):
 def copy_function(module, real, mode):
     """``B <- A`` ("copy") or ``B + A`` ("add"): ``(b, ldb, a, lda, m, n)``, all counts in reals.
 
-    A and B are column-major. Taller blocks than a vector go column by column, as they lie in
-    memory: masked stores with a stride take three times as long beyond the caches.
+    A and B are column-major. Taller blocks than a vector go to a second function, and there column
+    by column, as they lie in memory: masked stores with a stride take three times as long beyond
+    the caches.
     """
+    function, builder = _copy_signature(module, mode, real)
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    m, n = function.args[4:]
+    with builder.if_then(builder.icmp_signed(">", m, integer(LANES)), likely=False):
+        builder.call(_tall_copy_function(module, real, mode), function.args)
+        builder.ret_void()
+    mask = emit.first_lanes(m)
+    with emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
+        _copy_piece(emit, function.args, mode, integer(0), j, mask)
+    builder.ret_void()
+    return function
+
+
+def _copy_signature(module, name, real):
     pointer = REAL[real].as_pointer()
-    function, builder = private_function(
+    return private_function(
         module,
-        f"graphsys_{mode}_{real}",
+        f"graphsys_{name}_{real}",
         ir.VoidType(),
         [pointer, I64, pointer, I64, I64, I64],
         ["b", "ldb", "a", "lda", "m", "n"],
     )
+
+
+def _copy_piece(emit, places, mode, i, j, mask):
+    """Rows i ... of column j, one vector."""
+    b, ldb, a, lda = places[:4]
+    place = emit.at(b, i, emit.b.mul(j, ldb))
+    entry = emit.load(emit.at(a, i, emit.b.mul(j, lda)), mask)
+    if mode == "add":
+        entry = emit.b.fadd(emit.load(place, mask), entry)
+    emit.store(entry, place, mask)
+
+
+def _tall_copy_function(module, real, mode):
+    """`copy_function` for more rows than a vector has."""
+    function, builder = _copy_signature(module, f"tall_{mode}", real)
     if builder is None:
         return function
     emit = Emitter(builder, real)
-    b, ldb, a, lda, m, n = function.args
-
-    def piece(i, j, mask):
-        place = emit.at(b, i, builder.mul(j, ldb))
-        entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
-        if mode == "add":
-            entry = builder.fadd(emit.load(place, mask), entry)
-        emit.store(entry, place, mask)
-
+    m, n = function.args[4:]
     whole = builder.and_(m, integer(-LANES))
     mask = emit.first_lanes(builder.sub(m, whole))
     partial = builder.icmp_signed("<", whole, m)
-    with builder.if_else(builder.icmp_signed("<", m, integer(LANES))) as (short, tall):
-        with short, emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
-            piece(integer(0), j, mask)
-        with tall, emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
-            with emit.loop("rows", integer(0), whole, integer(LANES), []) as (i, _):
-                piece(i, j, None)
-            with builder.if_then(partial):
-                piece(whole, j, mask)
+    with emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
+        with emit.loop("rows", integer(0), whole, integer(LANES), []) as (i, _):
+            _copy_piece(emit, function.args, mode, i, j, None)
+        with builder.if_then(partial):
+            _copy_piece(emit, function.args, mode, whole, j, mask)
     builder.ret_void()
     return function

@@ -69,21 +69,17 @@ def load(
     arena,
 ):
     """Panels <- the user's blocks, zero elsewhere."""
-    table = pointer(program, 0)
+    table, given, loaded = pointer(program, 0), pointer(values, 0), pointer(arena, 0)
     arena[: program[ARENA_SIZE]] = 0.0
     at = program[LOAD_AT]
     for _ in range(program[LOADS]):
-        rows = table[at + 1]
-        copy_block(
-            arena,
-            table[at + 3],
-            table[at + 4],
-            values,
-            table[at],
-            rows,
-            rows,
-            table[at + 2],
-        )
+        rows, columns = table[at + 1], table[at + 2]
+        if rows == 1 and columns == 1:
+            loaded[table[at + 3]] = given[table[at]]
+        else:
+            copy_block(
+                arena, table[at + 3], table[at + 4], values, table[at], rows, rows, columns
+            )  # fmt: skip
         at += LOAD_FIELDS
 
 

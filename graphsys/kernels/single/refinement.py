@@ -15,7 +15,7 @@ from graphsys.kernels.base.layout import ROWS, WIDEST
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import LANES, SMALL
 from graphsys.kernels.blocks.blocks import largest_of
-from graphsys.kernels.blocks.nodes import small_residual
+from graphsys.kernels.blocks.nodes import scalar_residual, small_residual
 from graphsys.kernels.single.matrix import raise_sizes, subtract_matrix_product
 from graphsys.kernels.single.substitution import solve, solve_transposed
 
@@ -179,7 +179,7 @@ def residual_error(
     ``widest`` rows. ``sizes`` is workspace, ``2 max(rows, LANES)``.
     """
     rows = tables[1][tables[0].size]
-    scalar = is_scalar(tables[0], rows)
+    scalar = is_real(x) and is_scalar(tables[0], rows)
     if widest <= SMALL and count == 1 and not transposed and not scalar and is_real(x):
         floor = eps**FLOOR * maximum_norm(x, 0, rows)
         small_residual(r, sizes, None, b, values, x, floor, FINE * eps, enough, *tables)
@@ -198,7 +198,7 @@ def residual_error(
         else:
             own = slice(j * rows, (j + 1) * rows)
             if scalar:
-                floored, plain = scalar_error(tables, values, b[own], x[own], eps, r[own])
+                floored, plain = scalar_error(tables, values, b[own], x[own], eps, sizes, r[own])
             else:
                 floored, plain = vector_error(tables, values, b[own], x[own], eps, sizes, r[own])
         worst, strict = _larger(floored, worst), _larger(plain, strict)
@@ -215,37 +215,21 @@ def is_scalar(size, rows):
 
 
 @kernel
-def scalar_error(tables, values, b, x, eps, r):
-    """`vector_error` of a graph whose nodes are single rows: four sums of each row at a time."""
+def scalar_error(tables, values, b, x, eps, sizes, r):
+    """`vector_error` of a graph whose nodes are single rows, of real numbers."""
     _, _, neighbor_start, neighbor, diagonal_at, _ = tables
     worst = strict = 0.0
-    known, others = pointer(x, 0), pointer(neighbor, 0)
     floor, fine = eps**FLOOR * maximum_norm(x, 0, x.size), FINE * eps
+    scalar_residual(r, sizes, b, values, x, neighbor_start, neighbor, diagonal_at)
     for i in range(diagonal_at.size):
-        place, first, last = diagonal_at[i], neighbor_start[i], neighbor_start[i + 1]
-        entries = pointer(values, place + 1 - first)
-        right, term = b[i], values[place] * known[i]
-        r0, r1, r2, r3 = right - term, 0.0, 0.0, 0.0
-        d0, d1, d2, d3 = abs(right), abs(term), 0.0, 0.0
-        whole = first + ((last - first) & -4)
-        for p in range(first, whole, 4):
-            t0, t1 = entries[p] * known[others[p]], entries[p + 1] * known[others[p + 1]]
-            t2, t3 = entries[p + 2] * known[others[p + 2]], entries[p + 3] * known[others[p + 3]]
-            r0, r1, r2, r3 = r0 - t0, r1 - t1, r2 - t2, r3 - t3
-            d0, d1, d2, d3 = d0 + abs(t0), d1 + abs(t1), d2 + abs(t2), d3 + abs(t3)
-        for p in range(whole, last):
-            term = entries[p] * known[others[p]]
-            r0 -= term
-            d0 += abs(term)
-        r[i] = (r0 + r1) + (r2 + r3)
-        rest, d = abs(r[i]), (d0 + d1) + (d2 + d3)
+        rest, d = abs(r[i]), sizes[i].real
         if rest <= worst * d < np.inf:  # no division where this row is not the worst
             continue
         plain = floored = _quotient(rest, d)
         if not plain <= fine:
-            total = abs(values[place])
-            for p in range(first, last):
-                total += abs(entries[p])
+            place, total = diagonal_at[i], 0.0
+            for entry in range(place, place + 1 + neighbor_start[i + 1] - neighbor_start[i]):
+                total += abs(values[entry])
             total *= floor
             if d < total < np.inf:
                 floored = _quotient(rest, total)
