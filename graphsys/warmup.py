@@ -77,5 +77,6 @@ def _with_delayed_pivots() -> int:
     system[0, 0] = np.zeros((6, 6))
     factor = system.factorize(system.analyze([0, 1]))
     factor.solve(np.ones(12))
+    factor.slogdet()
     factor.selected_inverse()
     return 1

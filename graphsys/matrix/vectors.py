@@ -1,4 +1,4 @@
-"""Vectors by label: {label: rows of the node} and one array, either way."""
+"""Vectors by label: {label: rows of the node} and one array, either way; arrays on cache lines."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.kernels.base.widths import LANES
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.graph import BlockGraph
 
-__all__ = ["check_rows", "join", "split"]
+__all__ = ["aligned", "check_rows", "join", "split"]
 
 
 def check_rows(graph: BlockGraph, x: NDArray[Any]) -> None:
@@ -84,3 +85,10 @@ def join(graph: BlockGraph, vectors: Mapping[Any, Any], dtype: Any = float) -> N
         parts.append(part)
     result = np.result_type(dtype, *{part.dtype for part in parts})
     return np.concatenate(parts, dtype=result) if parts else np.zeros(0, dtype=result)
+
+
+def aligned(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Array whose vectors of eight do not straddle cache lines."""
+    room = np.empty(size + LANES, dtype)
+    first = -(room.ctypes.data // room.itemsize) % LANES
+    return room[first : first + size]

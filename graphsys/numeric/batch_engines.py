@@ -21,6 +21,7 @@ from graphsys.kernels.batch.scalar_ldu import (
 )
 from graphsys.kernels.batch.substitution import panel_room
 from graphsys.kernels.single.refinement import FINE, GOOD, REACHED, refined_work
+from graphsys.matrix.vectors import aligned
 from graphsys.numeric.factorization import SINGULAR_RATIO
 from graphsys.numeric.residuals import REFINEMENTS, Matrix, joined_tables
 from graphsys.numeric.scalar_lanes import (

@@ -51,6 +51,8 @@ CONTRACTS = 0.1
 #: The same for at most two refinements, of 1,920 solutions of late interior-point systems with
 #: diagonals of 1e-10 to 1e10: with 3e-4 there is a third one in some.
 SOON = 3e-5
+#: Rows per node beyond which fronts take less time than explicit inverses of pivot blocks.
+WIDE_NODE = 16
 #: Power of machine epsilon above which a condition number may be one of a poor scaling: 1.4e3 in
 #: double precision, a seventh of 1e4, for the estimate is a lower bound.
 CLEAR = -0.2
@@ -527,15 +529,20 @@ class Factorization:
         return self if refinable else self.stable(values, self.refines)[0]
 
     def _suits_fronts(self, values: Array) -> bool:
-        """True if fronts solve in less time than doubtful factors of mostly scalar nodes.
+        """True if fronts solve in less time than doubtful factors, of wide nodes or of scalars.
 
-        Supernodes are wide: fronts take 0.6 to 0.8 of the time of stages of 12 + 4 and 27 + 13
-        unknowns, and 1.1 times that of supernodes of 7 rows. Or more than two refinements are due.
+        Fronts take 0.4 to 0.8 of the time of nodes of 40 to 16 rows; of scalars 0.6 to 0.8 with
+        supernodes of more than `SMALL` rows, 1.1 times with those of 7. Or more than two
+        refinements are due.
         """
         graph, supernodes = self.symbolic.graph, self.symbolic.super_start.size - 1
-        if 2 * graph.size.size < graph.rows or self._tasks is not None:
+        nodes, rows = graph.size.size, graph.rows
+        if self._tasks is not None:
             return False
-        return graph.rows > SMALL * supernodes or not self._contraction(values) < SOON
+        if rows > WIDE_NODE * nodes:
+            return True
+        scalars = rows <= 2 * nodes
+        return scalars and (rows > SMALL * supernodes or not self._contraction(values) < SOON)
 
     def _with_weak_pivots(self, values: Array) -> tuple[Factorization, float, float] | None:
         """`stable` factors of a symmetric matrix as it is, by fronts with weak pivots.

@@ -47,6 +47,7 @@ from graphsys.kernels.frontal.substitution import solve_fronts
 from graphsys.kernels.single.refinement import maximum_norm
 from graphsys.matrix.block import HERMITIAN
 from graphsys.matrix.from_scipy import coordinates
+from graphsys.matrix.vectors import aligned
 from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
@@ -68,8 +69,6 @@ ERROR = 0.02
 #: Pivots that a first matrix delays, as a part of its rows, from which on nodes are ordered where
 #: their pivots were. It saves a third of the time of factorizations of a chain of 8 masses.
 MANY_DELAYED = 0.1
-#: Bytes.
-CACHE_LINE = 64
 #: By how much an array that was too short becomes longer than what was asked for.
 MORE = 1.5
 #: Names of the arrays that a status of `factorize_fronts` calls too short.
@@ -80,13 +79,6 @@ TOO_SHORT = {
     FACTORS_FULL: "factors",
     NAMES_FULL: "names",
 }
-
-
-def aligned(length: int, dtype: np.dtype[Any]) -> Array:
-    """New array that begins with a cache line: whole vectors of a front do not cross two."""
-    held = np.empty(length * dtype.itemsize + CACHE_LINE, np.uint8)
-    first = -held.ctypes.data % CACHE_LINE
-    return held[first : first + length * dtype.itemsize].view(dtype)
 
 
 def _count(listed: tuple[Ints, Ints, Ints]) -> int:

@@ -23,6 +23,7 @@ from graphsys.kernels.frontal.front import (
     leading_dimension,
     room,
 )
+from graphsys.kernels.frontal.multifrontal import SOURCE_BITS
 from graphsys.kernels.frontal.pivots import count_signs
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.fronts import (
@@ -222,6 +223,31 @@ def test_pivots_in_registers_are_those_of_plain_loops(m, dtype):
         last = m if ld <= KEPT * LANES else f
         kept, others = (np.tril(x[3 : 3 + m * ld].reshape(m, ld)[:, :m].T) for x in (a, twin))
         np.testing.assert_allclose(kept[:, :last], others[:, :last], atol=64 * m * eps)
+
+
+@pytest.mark.parametrize("m", [20, PANEL, PANEL + 9, 2 * PANEL + 5])
+def test_panels_of_good_pivots_end_wherever_one_is_too_small(m):
+    # rows 0 ... f of a front; the diagonal entry ``small`` fills in, but not enough for a pivot
+    rng = np.random.default_rng(m)
+    for f in (m, m - 3):
+        for small in (0, 3, 8, f // 2, f - 1):
+            matrix = rng.standard_normal((m, m))
+            matrix = matrix + matrix.T + 4 * m * np.eye(m)
+            lower = np.linalg.cholesky(matrix)[small, :small]
+            matrix[small, small] = lower @ lower + 1e-3
+            pivots, a, ids, double, (least, _) = front(matrix, f, THRESHOLD, True)
+            assert pivots >= f - 1 and least >= THRESHOLD
+            L, D = np.eye(m), np.zeros((m, m))
+            L[:, :pivots] += np.tril(a[:, :pivots], -1)
+            D[pivots:, pivots:] = np.tril(a[pivots:, pivots:])
+            for k in range(pivots):
+                D[k, k] = a[k, k]
+                if double[k]:
+                    D[k + 1, k], L[k + 1, k] = a[k + 1, k], 0.0
+            D += np.tril(D, -1).T
+            rounding = m / THRESHOLD * np.finfo(float).eps * np.abs(matrix).max()
+            order = ids[:m]
+            assert np.abs(L @ D @ L.T - matrix[np.ix_(order, order)]).max() <= rounding
 
 
 @given(st.lists(st.floats(-0.99, 0.99), min_size=6, max_size=6), st.integers(0, 3))
@@ -436,6 +462,77 @@ def test_barrier_systems_of_optimal_control_keep_their_digits_and_inertia():
         size = abs(matrix) @ np.abs(x) + np.abs(b)
         assert (np.abs(matrix @ x - b) / size).max() <= 1e-14
         assert factor.inertia() == (n, m)
+
+
+def control_system(seed, stages, states, controls, low, high):
+    """Scalar KKT matrix of a chain, its Hessian a diagonal of two clusters of sizes."""
+    rng = np.random.default_rng(seed)
+    width = states + controls
+    n = stages * width + states
+    large = rng.random(n) < 0.5
+    hessian = 10.0 ** np.where(large, rng.uniform(high - 1, high, n), rng.uniform(low, low + 1, n))
+    dynamics = sp.lil_array(((stages + 1) * states, n))
+    dynamics[:states, :states] = np.eye(states)
+    for k in range(stages):
+        rows, columns = slice((k + 1) * states, (k + 2) * states), k * width
+        moved = np.eye(states) + 0.1 * rng.normal(size=(states, states))
+        driven = 0.1 * rng.normal(size=(states, controls))
+        dynamics[rows, columns : columns + width] = -np.hstack([moved, driven])
+        dynamics[rows, columns + width : columns + width + states] = np.eye(states)
+    return sp.block_array([[sp.diags_array(hessian), dynamics.T], [dynamics, None]]).tocsc()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_diagonals_of_two_clusters_need_two_refinements_at_most(seed):
+    matrix = control_system(seed, 30, 3, 2, -4, 10)
+    factor = gs.System.from_scipy(matrix, symmetric=True).factorize()
+    for b in np.random.default_rng(seed).standard_normal((3, matrix.shape[0])):
+        x = factor.solve(b)
+        size = abs(matrix) @ np.abs(x) + np.abs(b)
+        assert (np.abs(matrix @ x - b) / size).max() <= 1e-14
+        assert factor.report.refinements <= 2
+
+
+def test_doubtful_factors_of_wide_supernodes_of_scalars_become_fronts():
+    # 12 states and 4 controls; 2 and 1 have supernodes of few rows, which stay
+    for states, controls, fronts in ((12, 4, True), (2, 1, False)):
+        width = states + controls
+        stage = [np.full((width, width), 0.01)] * 20
+        rest = np.zeros((22 * states, 22 * states))  # the last states and all multipliers
+        matrix = control_system(0, 20, states, controls, 0, 1) + sp.block_diag([*stage, rest])
+        system = gs.System.from_scipy(matrix, 1, symmetric=True)
+        factor = system.factorize()
+        found = factor._factorization
+        assert (found.fronts is not None) == fronts and found.scaling is None
+        inertia = matrix.shape[0] - 21 * states, 21 * states
+        assert factor.inertia() == inertia
+        b = np.random.default_rng(0).standard_normal(matrix.shape[0])
+        for _ in range(2):
+            x = factor.refactorize(system.values).solve(b)
+            size = abs(matrix) @ np.abs(x) + np.abs(b)
+            assert (np.abs(matrix @ x - b) / size).max() <= 1e-14
+
+
+def test_entries_of_a_front_are_listed_by_runs():
+    # 0 has the neighbours 1 ... 6, after its diagonal; 1 has 0 between its diagonal and 2 ... 6
+    graph = nx.complete_bipartite_graph(2, 5)
+    graph.add_edge(0, 1)
+    system = gs.System(graph, 1, symmetric=True)
+    rng = np.random.default_rng(0)
+    for u in graph:
+        system[u, u] = 9.0
+    for u, v in graph.edges:
+        system[u, v] = rng.standard_normal()
+    symbolic = system.analyze(range(7)).for_fronts
+    fronts = Fronts(symbolic, system.dtype)
+    start, source, _ = fronts.listed
+    lengths = (source >> SOURCE_BITS).tolist()
+    assert sum(lengths) == 7 + 11 and start[-1] == len(lengths)
+    assert sorted(lengths)[-2:] == [5, 7]
+    assert fronts.factorize(system.values) == 0
+    b = rng.standard_normal(7)
+    expected = np.linalg.solve(system.to_dense(), b)
+    assert fronts.solve(b, 1, False) == pytest.approx(expected, rel=1e-13)
 
 
 def test_nodes_are_ordered_where_their_pivots_were_if_many_are_delayed():

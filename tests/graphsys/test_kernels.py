@@ -87,6 +87,11 @@ def compiled_copy(b, ldb, a, lda, m, n):
 
 
 @njit
+def compiled_block_sum(b, ldb, a, lda, m, n):
+    blocks.add_block(b, 1, ldb, a, 2, lda, m, n)
+
+
+@njit
 def compiled_invert(d, ldd, s, n):
     return blocks.invert_small(d, 5, ldd, d, 5, ldd, np.empty(n * n, d.dtype), 0, s, 2, n)
 
@@ -165,6 +170,10 @@ def test_transposed_products_magnitudes_and_copies_equal_numpy(dtype):
             expected = target.copy()
             reference.copy_block(expected, 1, m + 3, a, 2, m + 1, m, n)
             compiled_copy(target, m + 3, a, m + 1, m, n)
+            assert np.array_equal(target, expected)
+            target = expected.copy()
+            reference.add_block(expected, 1, m + 3, a, 2, m + 1, m, n)
+            compiled_block_sum(target, m + 3, a, m + 1, m, n)
             assert np.array_equal(target, expected)
 
 

@@ -67,6 +67,11 @@ def twin_residual(r, worst, b, values, x, floor, fine, enough, tables, sizes=Non
     return reference.small_residual(r, worst, sizes, b, values, x, floor, fine, enough, *tables)
 
 
+@njit
+def compiled_scalar_residual(r, sizes, b, values, x, neighbor_start, neighbor, diagonal_at):
+    nodes.scalar_residual(r, sizes, b, values, x, neighbor_start, neighbor, diagonal_at)
+
+
 def numbers(rng, count, dtype):
     return rng.normal(size=count).astype(dtype)
 
@@ -355,3 +360,32 @@ def test_a_residual_whose_bound_overflows_is_no_small_one():
             tables = tuple(system.graph.tables())
             residual(r, worst, b, system.values, x, 0.0, 0.0, np.inf, tables)
         assert not worst.max() < np.inf
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_residuals_of_single_rows_whether_neighbours_follow_each_other_or_not(dtype):
+    # node 0 has 0 to 40 neighbours, all of a stretch or every other one, and others a few
+    rng = np.random.default_rng(0)
+    for count in (0, 1, 3, 4, 7, 8, 9, 12, 17, 40):
+        for step in (1, 2):
+            graph = nx.empty_graph(85)
+            graph.add_edges_from((0, 2 + step * k) for k in range(count))
+            graph.add_edges_from(rng.integers(1, 85, (60, 2)).tolist())
+            graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+            system = gs.System(graph, 1, dtype=dtype)
+            values, x, b = (numbers(rng, k, dtype) for k in (system.values.size, 85, 85))
+            _, _, start, neighbor, diagonal_at, _ = system.graph.tables()
+            found = []
+            for residual in (compiled_scalar_residual, reference.scalar_residual):
+                r, sizes = np.full((2, 86), 7.0, dtype)
+                residual(r, sizes, b, values, x, start, neighbor, diagonal_at)
+                assert r[-1] == sizes[-1] == 7.0
+                found.append((r, sizes))
+            system.values = values
+            matrix = system.to_dense()
+            # sums of at most 42 terms, of entries of size 1 to 4
+            enough = 42**2 * 16 * np.finfo(dtype).eps
+            for r, sizes in found:
+                assert np.allclose(r[:-1], b - matrix @ x, rtol=0, atol=enough)
+                held = abs(matrix) @ abs(x) + abs(b)
+                assert np.allclose(sizes[:-1], held, rtol=0, atol=enough)
