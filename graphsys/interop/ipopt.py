@@ -176,7 +176,7 @@ class Pattern:
             if not self._fronts:
                 self.system.values[...] = self.values(a)
                 self._symbolic = self.system.analyze()
-                order = self._symbolic.for_fronts
+                order = self._symbolic.in_postorder
                 self._fronts[True] = Fronts(order, a.dtype, self.entries, WEAK_THRESHOLDS)
             if weak not in self._fronts:
                 order = self._symbolic.for_delayed_pivots
@@ -199,7 +199,7 @@ class Pattern:
         if factors.factorize(a) is None or factors.delayed <= MANY_DELAYED * graph.rows:
             return factors
         order = factors.order()
-        found = self._symbolic.in_order(order).for_fronts
+        found = self._symbolic.in_order(order).in_postorder
         with self._lock:
             self._fronts[True] = Fronts(found, a.dtype, self.entries, WEAK_THRESHOLDS)
         return Factors(self, a, True)

@@ -135,7 +135,7 @@ class _InRegisters(_Steps):
     """Columns of few vectors. The pivot and the vectors of a column are carried to its step.
 
     The division, by far the slowest instruction, then waits for an fma, and not for a column that
-    is stored and loaded again. There is one for each pivot, and none of vectors.
+    is stored and loaded again.
     """
 
     def __init__(self, emit, ld, m, vectors):
@@ -164,7 +164,7 @@ class _InRegisters(_Steps):
     def update(self, a, place, k, column, pivot, inverse):
         """A <- A - l d l^T in all columns after this one, which becomes l; the next one."""
         emit, b, (_, *entries) = self.emit, self.emit.b, column
-        lower = [b.fmul(piece, emit.splat(inverse)) for piece in entries]
+        lower = [b.fdiv(piece, emit.splat(pivot)) for piece in entries]
         minus = [b.fneg(piece) for piece in lower]
         following = b.add(k, integer(1))
         other = emit.at(place, self.ld)
@@ -222,12 +222,12 @@ class _InMemory(_Steps):
         """A <- A - l d l^T in the columns from k + 1 on; column k becomes l."""
         emit, b = self.emit, self.emit.b
         wide = emit.at(self.wide, b.mul(k, self.ld))
-        factor = emit.splat(inverse)
+        divisor = emit.splat(pivot)
         with emit.loop("rows", b.and_(k, integer(-LANES)), self.ld, integer(LANES), []) as (i, _):
             at = emit.at(place, i)
             entries = emit.load(at)
             emit.store(entries, emit.at(wide, i))
-            emit.store(b.select(self.below(k, i), b.fmul(entries, factor), entries), at)
+            emit.store(b.select(self.below(k, i), b.fdiv(entries, divisor), entries), at)
         with emit.loop("columns", b.add(k, integer(1)), self.last, integer(1), []) as (c, _):
             other = emit.at(a, b.mul(c, self.ld))
             minus = emit.splat(b.fneg(emit.load_scalar(emit.at(wide, c))))
