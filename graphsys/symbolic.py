@@ -177,10 +177,12 @@ class Symbolic:
     def for_fronts(self) -> Symbolic:
         """`in_postorder`, with the steps of each supernode in the order of the graph's nodes.
 
-        Entries that follow each other in the matrix then do so in a front. Nodes that were given
-        rows by neighbours, such as those of zero diagonals, come last.
+        Entries of scalar nodes that follow each other in the matrix then do so in a front. Nodes
+        that get rows from neighbours, such as those of zero diagonals, come last.
         """
         found, needy = self.in_postorder, self.precedence.needy
+        if self.graph.rows > 2 * self.graph.size.size:  # blocks are dense as they are
+            return found
         node = found.step_node
         supernode = np.repeat(np.arange(found.super_start.size - 1), np.diff(found.super_start))
         order = node[np.lexsort((node, needy[node], supernode))]

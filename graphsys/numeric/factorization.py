@@ -48,9 +48,9 @@ SINGULAR_RATIO = 64.0
 DOUBTFUL = 0.125
 #: Factor by which a step of refinement must reduce the residual, for refinement to converge soon.
 CONTRACTS = 0.1
-#: The same for at most two refinements, of 1,920 solutions of late interior-point systems with
-#: diagonals of 1e-10 to 1e10: with 3e-4 there is a third one in some.
-SOON = 3e-5
+#: The same for at most two refinements, of 640 solutions of late interior-point systems with
+#: diagonals of 1e-10 to 1e10. With 3e-5 one needs a third.
+SOON = 1e-5
 #: Rows per node beyond which fronts take less time than explicit inverses of pivot blocks.
 WIDE_NODE = 16
 #: Power of machine epsilon above which a condition number may be one of a poor scaling: 1.4e3 in
