@@ -59,10 +59,9 @@ THRESHOLD = 0.1
 #: The same for weak pivots, which are taken where a front has no others: good ones, as in MUMPS and
 #: MA57, and weak ones. Solutions keep ten digits: Ipopt refines them.
 WEAK_THRESHOLDS = 0.01, 1e-4
-#: The same for solves that check each row, and the second pair where refinement is slow. With the
-#: weak ones of Ipopt, 27 of 640 solutions of late interior-point systems need three refinements or
-#: more; with these none. A factorization takes 1.4 to 2 times as long with the second pair.
-REFINED_THRESHOLDS = (0.03, 0.01), (0.1, 0.02)
+#: The same for solves that check each row, and a second pair where refinement is slow: without it
+#: 27 of 640 solutions of late interior-point systems need three refinements or more, with it none.
+REFINED_THRESHOLDS = WEAK_THRESHOLDS, (0.1, 0.02)
 #: What rounding errors may be of a pivot: each refinement gains as much. They are those of the
 #: terms that it is a sum of, which pivots as small as a weak one have multiplied.
 ERROR = 0.02
