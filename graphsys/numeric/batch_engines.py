@@ -27,7 +27,6 @@ from graphsys.numeric.residuals import REFINEMENTS, Matrix, joined_tables
 from graphsys.numeric.scalar_lanes import (
     ScalarArrays,
     ScalarTables,
-    aligned,
     has_scalar_table,
 )
 from graphsys.numeric.solver import Solver

@@ -21,6 +21,7 @@ from graphsys.kernels.base.layout import (
 from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.batch.scalar_ldu import STATE, solve_scalars_once
 from graphsys.kernels.program.scalar_lanes import fill_scalar_table, scalar_lengths
+from graphsys.matrix.vectors import aligned
 from graphsys.numeric.factorization import DOUBTFUL
 
 Array = NDArray[Any]
@@ -154,10 +155,3 @@ class EntryLanes:
         sure = (ratio >= DOUBTFUL) & (growth == 0.0)
         self.all_sure = bool(sure.all())
         return out, sure
-
-
-def aligned(size: int, dtype: np.dtype[Any]) -> Array:
-    """Array whose vectors of eight do not straddle cache lines."""
-    room = np.empty(size + LANES, dtype)
-    first = -(room.ctypes.data // room.itemsize) % LANES
-    return room[first : first + size]
