@@ -87,13 +87,13 @@ def around(p, q, r, side, sided):
         mx, my = tx + sx, ty + sy
         if sided:
             middle = math.sqrt(mx * mx + my * my)
-            good = (mx * side[0] + my * side[1]) / middle if middle > 0.0 else 0.0
+            score = (mx * side[0] + my * side[1]) / middle if middle > 0.0 else 0.0
         else:
-            good = -((tx - sx) ** 2 + (ty - sy) ** 2)
+            score = -((tx - sx) ** 2 + (ty - sy) ** 2)
         if crossing(p, (tx, ty), q, (sx, sy)):
-            good = -1e200
-        if good > best:
-            best = good
+            score = -1e200
+        if score > best:
+            best = score
             angle = way * math.atan2(tx * sy - ty * sx, tx * sx + ty * sy)
             if angle < 0.0:
                 angle += 2.0 * math.pi
