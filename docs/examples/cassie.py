@@ -28,7 +28,7 @@ HALF, SOLE, RISE = 0.09, 0.0168, 0.0408  # m: of a foot's length, its radius, an
 HIP, BACK, DROP = 0.135, 0.07, 0.0897  # m: axes of roll from the middle, of pitch from those
 WIDTH, HEIGHT, SETTLED = 0.26, 0.9, 0.05  # m: between ankles, of the pelvis, of springs under load
 PERIOD, FIRST, LIFT, RATE = 0.36, 0.2, 0.12, 3.5  # s, s, m, 1/s: of a step and of the pendulum
-YG, YD, YM = 300.0, 10.0, 30.0
+YG, YD, YM = 300.0, 30.0, 12.0
 LEVEL = (1.0, 0.0, 0.0, 0.0)
 
 
@@ -46,7 +46,7 @@ def robot(path, within=None, rigid=False):
             # hinges of the file, which are not parallel to the others of their loops
             old = mech.joints[name]
             points = {"parent_point": old.parent_point, "child_point": old.child_point}
-            mech.joints[name] = replace(dy.Spherical(old.parent, old.child, **points), name=name)
+            mech.joints[name] = replace(dy.Spherical(old.parent, old.child, damping=0.01, **points), name=name)
         for name in SPRINGS if rigid else ():
             held = np.array([[-1e-3, 1e-3]])
             mech.joints[f"{side}-{name}"] = replace(mech.joints[f"{side}-{name}"], limits=held)
@@ -139,24 +139,22 @@ class Walk:
         way = left[:2] + moved**2 * (3.0 - 2.0 * moved) * (goal - left[:2])
         height = LIFT * np.sin(np.pi * part) - 0.01 * part
         down = np.array([*hips[a, :2], HEIGHT + SETTLED - SOLE - RISE])
-        q, rates = (values.reshape(2, 5)[a] for values in self.joints.read(state))
         targets = np.empty((2, 5))
         targets[b] = self.leg(b, (*way, height) - hips[b], yaw - self.turn * self.end)
         targets[a] = self.leg(a, -down, 0.0)
-        new = targets.copy()
-        if not first:
-            new += DAMPING / STIFFNESS * np.clip((targets - self.last) / self.timestep, -8.0, 8.0)
+        wished = np.zeros((2, 5)) if first else (targets - self.last) / self.timestep
         self.last = targets
-        # torques of hip and ankle
-        torques = {
-            0: SIGNS[a] * 50.0 * min(1.0, part / 0.15) - 800.0 * turned[1, 2] + 40.0 * spin[0],
-            1: np.clip(YG * (heading - self.turn * self.begun - q[1]) - YD * rates[1], -YM, YM),
-            2: -800.0 * turned[0, 2] - 40.0 * spin[1],
-            4: 0.0,
-        }
-        for k, torque in torques.items():
-            new[a, k] = q[k] + (DAMPING * rates[k] + torque) / STIFFNESS
-        return new.ravel()
+        q, rates = (values.reshape(2, 5) for values in self.joints.read(state))
+        torques = STIFFNESS * (targets - q) + DAMPING * (np.clip(wished, -8.0, 8.0) - rates)
+        lag = heading - self.turn * self.begun - q[a, 1]
+        torques[a, [0, 1, 2, 4]] = (
+            SIGNS[a] * 50.0 * min(1.0, part / 0.15) - 800.0 * turned[1, 2] + 40.0 * spin[0],
+            np.clip(YG * lag - YD * rates[a, 1], -YM, YM),
+            -800.0 * turned[0, 2] - 40.0 * spin[1],
+            0.0,
+        )
+        most = np.array(list(MOTORS.values()))
+        return (q + (np.clip(torques, -most, most) + DAMPING * rates) / STIFFNESS).ravel()
 
 
 def walk(path, within=None, seconds=10.0, speed=0.5, turn=0.0, timestep=0.002):
