@@ -1,13 +1,8 @@
-"""Cassie walks: closed legs with springs, ten motors, and steps that are placed by feedback.
+"""Cassie: closed legs with springs, from the SDF file of example-robot-data; cassie_walk.py walks.
 
-python docs/examples/cassie.py cassie_v2.sdf [--within FOLDER] [--speed 0.5] [--turn 0.0]
-
-The file is that of example-robot-data. A step ends where its linear inverted pendulum needs it
-(Khadiv et al., Walking control based on step timing adaptation, IEEE Trans. Robotics 36(3), 2020);
-the hip of the leg that stands keeps the pelvis level. Tables of inverse kinematics give the rest.
+Inverse kinematics with held springs gives the posture and the angles of motors that it starts with.
 """
 
-import argparse
 import warnings
 from dataclasses import replace
 
@@ -24,11 +19,8 @@ MOTORS = {
 }  # fmt: skip
 STIFFNESS, DAMPING = 2000.0, 60.0  # of servos, N m/rad and N m s/rad
 SPRINGS = ("knee-shin-joint", "tarsus-spring-joint")  # 1500 and 1250 N m/rad in the file
-HALF, SOLE, RISE = 0.09, 0.0168, 0.0408  # m: of a foot's length, its radius, ankle above its middle
+HALF, SOLE, HEIGHT = 0.09, 0.0168, 0.9  # m: of a foot's length, its radius, the hips
 HIP, BACK, DROP = 0.135, 0.07, 0.0897  # m: axes of roll from the middle, of pitch from those
-WIDTH, HEIGHT, SETTLED = 0.26, 0.9, 0.05  # m: between ankles, of the pelvis, of springs under load
-PERIOD, FIRST, LIFT, RATE = 0.36, 0.2, 0.12, 3.5  # s, s, m, 1/s: of a step and of the pendulum
-YG, YD, YM = 300.0, 30.0, 12.0
 LEVEL = (1.0, 0.0, 0.0, 0.0)
 
 
@@ -43,10 +35,12 @@ def robot(path, within=None, rigid=False):
     posture = mech.copy().finalize().initial_state()
     for side in SIDES:
         for name in (f"{side}-crank-rod-joint", f"{side}-achilles-spring-joint"):
-            # hinges of the file, which are not parallel to the others of their loops
+            # hinges of the file, which are not parallel to the others of their loops; the damping
+            # is that of its balls, as rods between two balls spin
             old = mech.joints[name]
             points = {"parent_point": old.parent_point, "child_point": old.child_point}
-            mech.joints[name] = replace(dy.Spherical(old.parent, old.child, damping=0.01, **points), name=name)
+            ball = dy.Spherical(old.parent, old.child, damping=0.01, **points)
+            mech.joints[name] = replace(ball, name=name)
         for name in SPRINGS if rigid else ():
             held = np.array([[-1e-3, 1e-3]])
             mech.joints[f"{side}-{name}"] = replace(mech.joints[f"{side}-{name}"], limits=held)
@@ -62,7 +56,10 @@ def robot(path, within=None, rigid=False):
 
 
 def tables(mech, posture):
-    """Standing posture; lengths of the legs, their angles, and those of both sides' motors."""
+    """Standing posture, and a table of legs with level feet.
+
+    A row: length and angle from the axis of pitch to the ankle, and the angles of ten motors.
+    """
     kinematics = dy.Kinematics(mech.finalize())
     state = kinematics.model.initial_state()
     state.pose[:] = posture.pose
@@ -84,102 +81,3 @@ def tables(mech, posture):
         motors = [kinematics.model.joint(state, name)[0].item() for name in names]
         found.append([np.hypot(x + BACK, z + DROP), np.arctan2(x + BACK, -z - DROP), *motors])
     return start, np.array(found[:0:-1])  # the longest leg last
-
-
-class Walk:
-    """Controller of `simulate`: targets of the servos of a model that `robot` made."""
-
-    def __init__(self, model, table, speed, turn):
-        self.timestep, self.table, self.speed, self.turn = model.timestep, table, speed, turn
-        mech, masses = model.mechanism, np.array([body.mass for body in model.bodies])
-        self.parts, self.pelvis = masses / masses.sum(), model.body_number("pelvis")
-        self.joints = dy.JointSpace(model, [n for n, joint in mech.joints.items() if joint.servo])
-        frames = [mech.frames[f"{side} {point}"] for point in ("hip", "ankle") for side in SIDES]
-        self.points = [(model.body_number(one.body.name), one.position) for one in frames]
-        self.stands, self.end, self.path = 1, 0.0, np.zeros(2)
-
-    def leg(self, side, way, yaw):
-        """Angles of a leg's motors by the way from hip to ankle; pelvis and foot are level."""
-        ahead, down = way[0] + BACK, np.hypot(way[1], way[2]) - DROP
-        columns = self.table[:, [1, *range(2 + 5 * side, 7 + 5 * side)]].T
-        length = np.hypot(ahead, down)
-        angle, *q = (np.interp(length, self.table[:, 0], column) for column in columns)
-        turned = np.arctan2(ahead, down) - angle
-        roll = np.arctan2(way[1] + ahead * np.sin(yaw), -way[2])
-        return np.array(q) + (roll, yaw, turned, 0.0, -SIGNS[side] * turned)
-
-    def __call__(self, state, time):
-        pose, twist, heading = state.pose, state.interval_velocity, self.turn * time
-        points = np.array([pose[k, :3] + rotation.rotate(pose[k, 3:], at) for k, at in self.points])
-        first = time >= self.end - 1e-9  # of a step
-        if first:
-            self.length = PERIOD if self.end else FIRST
-            self.stands, self.begun, self.end = 1 - self.stands, time, time + self.length
-            self.left = points[3 - self.stands]
-        a, b = self.stands, 1 - self.stands
-        # relative to the ankle that stands, in axes that turn with the pelvis but are level
-        turned = rotation.to_matrix(pose[self.pelvis, 3:])
-        yaw = np.arctan2(turned[1, 0], turned[0, 0])
-        axes = rotation.to_matrix((np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))).T
-        turned = axes @ turned
-        ankle, left = points[2 + a], axes @ (self.left - points[2 + a])
-        hips, center = (points[:2] - ankle) @ axes.T, axes @ (self.parts @ pose[:, :3] - ankle)
-        velocity, spin = axes @ (self.parts @ twist[:, :3]), turned @ twist[self.pelvis, 3:]
-        # where the next step ends
-        rest, grows = self.end - time, np.exp(RATE * PERIOD)
-        wanted = min(1.0, time / 3.0) * self.speed * np.array([np.cos(heading), np.sin(heading)])
-        self.path += self.timestep * wanted
-        wanted = wanted + np.clip(0.3 * (self.path - self.parts @ pose[:, :2]), -0.15, 0.15)
-        goal = (center + velocity / RATE)[:2] * np.exp(RATE * rest)
-        goal -= axes[:2, :2] @ wanted * PERIOD / (grows - 1.0)
-        goal[1] -= SIGNS[a] * WIDTH / (grows + 1.0)
-        goal[1] = SIGNS[b] * np.clip(SIGNS[b] * goal[1], 0.12, 0.6)
-        part = 1.0 - rest / self.length
-        moved = min(part / 0.9, 1.0)
-        way = left[:2] + moved**2 * (3.0 - 2.0 * moved) * (goal - left[:2])
-        height = LIFT * np.sin(np.pi * part) - 0.01 * part
-        down = np.array([*hips[a, :2], HEIGHT + SETTLED - SOLE - RISE])
-        targets = np.empty((2, 5))
-        targets[b] = self.leg(b, (*way, height) - hips[b], yaw - self.turn * self.end)
-        targets[a] = self.leg(a, -down, 0.0)
-        wished = np.zeros((2, 5)) if first else (targets - self.last) / self.timestep
-        self.last = targets
-        q, rates = (values.reshape(2, 5) for values in self.joints.read(state))
-        torques = STIFFNESS * (targets - q) + DAMPING * (np.clip(wished, -8.0, 8.0) - rates)
-        lag = heading - self.turn * self.begun - q[a, 1]
-        torques[a, [0, 1, 2, 4]] = (
-            SIGNS[a] * 50.0 * min(1.0, part / 0.15) - 800.0 * turned[1, 2] + 40.0 * spin[0],
-            np.clip(YG * lag - YD * rates[a, 1], -YM, YM),
-            -800.0 * turned[0, 2] - 40.0 * spin[1],
-            0.0,
-        )
-        most = np.array(list(MOTORS.values()))
-        return (q + (np.clip(torques, -most, most) + DAMPING * rates) / STIFFNESS).ravel()
-
-
-def walk(path, within=None, seconds=10.0, speed=0.5, turn=0.0, timestep=0.002):
-    """Motion from the posture of standing; the speed grows in three seconds."""
-    start, table = tables(*robot(path, within, rigid=True))
-    model = robot(path, within)[0].finalize(timestep)
-    state = model.initial_state()
-    state.pose[:] = start.pose
-    controller = Walk(model, table, speed, turn)
-    return dy.simulate(model, dy.separate(model, state), seconds, controller=controller, every=5)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("path")
-    parser.add_argument("--within")
-    parser.add_argument("--speed", type=float, default=0.5, help="m/s")
-    parser.add_argument("--turn", type=float, default=0.0, help="rad/s")
-    parser.add_argument("--page")
-    given = parser.parse_args()
-    motion = walk(given.path, given.within, speed=given.speed, turn=given.turn)
-    print("pelvis at {:.3f}, {:.3f}, {:.3f} m".format(*motion.frame("pelvis")[0][-1]))
-    if given.page:
-        motion.export_html(given.page)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,13 @@
-"""Examples of gaits: quadrupeds walk as far as their steps reach, Cassie steps in place."""
+"""Examples of gaits: quadrupeds walk as far as their steps reach, Cassie at the speed asked for."""
 
 import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import dynamics as dy
 from dynamics import rotation
 
 from .others import SHARED, package_files
@@ -46,23 +48,77 @@ def test_robots_of_unitree_trot(name):
     check(root / f"{name}_description/urdf/{name}.urdf", root)
 
 
-@pytest.mark.slow
-def test_cassie_stands_and_steps_in_place():
+@pytest.fixture(scope="module")
+def cassie():
+    """Names of the two examples."""
+    sys.path.insert(0, str(EXAMPLES))
+    names = {**runpy.run_path(str(EXAMPLES / "cassie.py"))}
+    names.update(runpy.run_path(str(EXAMPLES / "cassie_walk.py")))
+    yield names
+    sys.path.remove(str(EXAMPLES))
+    sys.modules.pop("cassie", None)
+
+
+@pytest.fixture(scope="module")
+def standing(cassie):
+    """Model of Cassie, where it stands, and the table of its legs."""
     root, _ = package_files().get("example-robot-data", (None, []))
     if root is None:
         pytest.skip("example-robot-data is not installed")
-    cassie = runpy.run_path(str(EXAMPLES / "cassie.py"))
     path = root / "cassie_description/robots/cassie_v2.sdf"
-    motion = cassie["walk"](path, root, seconds=4.0)
-    q = motion.frame("pelvis")[1]
+    start, table = cassie["tables"](*cassie["robot"](path, root, rigid=True))
+    model = cassie["robot"](path, root)[0].finalize(0.004)
+    state = model.initial_state()
+    state.pose[:] = start.pose
+    return model, dy.separate(model, state), table
 
+
+@pytest.mark.slow
+@pytest.mark.parametrize("speed, turn", [(0.5, 0.0), (0.0, 0.0), (0.4, 0.2)])
+def test_cassie_walks_upright_within_its_motors_limits(cassie, standing, speed, turn):
+    model, state, table = standing
+    seconds, h, targets = 8.0, model.timestep, []
+    walk = cassie["Walk"](model, table, speed, turn)
+
+    def controller(now, time):
+        targets.append(walk(now, time))
+        return targets[-1]
+
+    motion = dy.simulate(model, state, seconds, controller=controller)
+    x, q = motion.frame("pelvis")
     assert (1.0 - 2.0 * (q[:, 1] ** 2 + q[:, 2] ** 2)).min() > np.cos(0.2)
+    assert x[:, 2].min() > 0.9 * cassie["HEIGHT"]
     assert motion.constraint_violation().max() < 1e-9
-    stood, steps = motion.time < 2.0, motion.time > 3.5
-    for side in cassie["SIDES"]:
+    # the path that the controller follows; it asks for at most 0.15 m/s more, at 0.3 m/s per m
+    assert np.linalg.norm(x[-1, :2] - walk.path) < 0.5
+    way = speed * (seconds - 0.5 * cassie["RAMP"])
+    assert np.linalg.norm(np.diff(x[:, :2], axis=0), axis=1).sum() > 0.9 * way
+    for side in cassie["SIDES"]:  # steps, not slides: heel and toe leave the ground together
         ends = [motion.frame(f"{side} {end}")[0][:, 2] - cassie["SOLE"] for end in ("heel", "toe")]
-        lowest = np.min(ends, axis=0)  # of a foot that is in the air as a whole
-        assert lowest[stood].max() < 0.01 < 0.02 < lowest[steps].max()
+        assert np.min(ends, axis=0).max() > 0.5 * cassie["LIFT"]
+    for k, name in enumerate(walk.joints.names):  # the law of servos, with the end's angle
+        angle = motion.joint(name)
+        force = cassie["STIFFNESS"] * (np.array(targets)[:, k] - angle[1:])
+        force -= cassie["DAMPING"] * np.diff(angle) / h
+        most = cassie["MOTORS"][name.split("-", 1)[1]]
+        assert np.mean(np.abs(force) > most) < 0.02  # the servo cuts these
+
+
+def test_footholds_give_a_pendulum_speed_and_width_of_steps(cassie):
+    walk, rate, period = object.__new__(cassie["Walk"]), cassie["RATE"], cassie["PERIOD"]
+    walk.stands, wanted = 0, np.array([0.7, -0.1])
+    center, velocity, feet = np.zeros(2), np.array([0.1, 0.2]), [np.array([0.0, 0.1])]
+    for _ in range(30):  # an error falls to exp(-rate period) = 0.28 of it per step
+        goal = center + walk.foothold(feet[-1] - center, velocity, wanted, period)
+        way, c, s = center - feet[-1], np.cosh(rate * period), np.sinh(rate * period)
+        center = feet[-1] + c * way + s / rate * velocity
+        velocity = rate * s * way + c * velocity
+        feet.append(goal)
+        walk.stands = 1 - walk.stands
+    steps = np.diff(feet, axis=0)[-2:]
+    np.testing.assert_allclose(steps.sum(axis=0), 2.0 * period * wanted, atol=1e-9)
+    # the 30th step reaches the left foot's place, and the one before it the right one's
+    np.testing.assert_allclose(np.diff(steps[:, 1]), 2.0 * cassie["WIDTH"], atol=1e-9)
 
 
 def test_a_cycle_of_a_foot_is_closed_and_half_of_it_on_the_ground():
