@@ -16,14 +16,11 @@ from cassie import BACK, DAMPING, DROP, SIDES, SIGNS, STIFFNESS
 import dynamics as dy
 from dynamics import rotation
 
-PERIOD, FIRST, LIFT = 0.36, 0.2, 0.12  # s, s, m: of a step, the first one, and the foot that swings
-WIDTH, ABOVE = 0.26, 0.8924  # m: between ankles, and of the hips above them without load
+PERIOD, FIRST, LIFT = 0.36, 0.2, 0.1  # s, s, m: of a step, the first one, and the foot that swings
+WIDTH, ABOVE = 0.22, 0.8924  # m: between ankles, and of the hips above them without load
 RATE = 3.5  # 1/s, of the pendulum: its height is 0.8 m
 UPRIGHT, HEADING = (800.0, 40.0), (300.0, 30.0)  # N m/rad and N m s/rad, of the hip that stands
-CARRY, TWIST = (
-    50.0,
-    12.0,
-)  # N m: weight of the other leg at the hip, and what a foot's friction holds
+CARRY, TWIST = 50.0, 20.0  # N m: weight of the other leg, and most that turns the pelvis
 RAMP, LAG = 3.0, 0.3  # s in which the speed grows, and 1/s by which a lag is made up
 
 
@@ -91,7 +88,8 @@ class Walk:
         height = ankle[2] + LIFT * np.sin(np.pi * part) - 0.01 * part
         targets = np.empty((2, 5))
         targets[a] = self.leg(a, np.array([*(ankle - hips[a])[:2], -ABOVE]), 0.0)
-        targets[b] = self.leg(b, (*swing, height) - hips[b], yaw - self.turn * self.end)
+        landing = np.remainder(yaw - self.turn * self.end + np.pi, 2.0 * np.pi) - np.pi
+        targets[b] = self.leg(b, (*swing, height) - hips[b], landing)
         wished = np.zeros((2, 5)) if first else (targets - self.last) / self.timestep
         self.last = targets
         # torques of all motors; in the leg that stands only the knee follows its target
