@@ -12,6 +12,7 @@ import json
 import runpy
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from functools import partial
@@ -125,7 +126,10 @@ def chain():
 
 
 def example(name):
-    """Functions of an example's script."""
+    """Functions of an example's script, which finds the others beside it."""
+    folder = str(GALLERY.parent / "examples")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     return runpy.run_path(str(GALLERY.parent / "examples" / f"{name}.py"))
 
 
@@ -151,10 +155,10 @@ def trot():
 
 
 def cassie():
-    """Cassie stands, and then steps in place."""
+    """Cassie walks, faster and faster."""
     files = files_of_robots()
     path = files / "cassie_description/robots/cassie_v2.sdf"
-    return example("cassie")["walk"](path, files, seconds=1.5)
+    return example("cassie_walk")["walk"](path, files, seconds=4.0, speed=0.8)
 
 
 def arch():
