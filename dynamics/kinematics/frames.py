@@ -32,6 +32,8 @@ STEPS = 200
 #: Damping of these steps, relative to the largest eigenvalue of A^T A: the least one, which leaves
 #: motions alone that move no target, the first one, and the one at which they are given up.
 DAMPED, FIRST, HOPELESS = 1e-12, 1e-3, 1e6
+#: Parts of the predicted decrease: damping falls above GOOD and rises below POOR (Moré 1978).
+GOOD, POOR = 0.75, 0.25
 #: Weight of limits that are exceeded, next to errors over their units, and what counts as within.
 BEYOND, WITHIN = 10.0, 1e-9
 
@@ -256,7 +258,8 @@ class Kinematics:
         limits : bool, optional
             Whether joints stay within their limits.
         tolerance : float, optional
-            Error of positions, over the unit of length of the frame's body, and of angles, rad.
+            Error of positions, over the unit of length of the frame's body, and of angles, rad;
+            and the part of all errors that a step must gain for the search to go on.
         nearest : bool, optional
             Whether to return the nearest posture where there is none within the tolerance.
 
@@ -278,6 +281,8 @@ class Kinematics:
         References
         ----------
         .. [1] C. L. Lawson, R. J. Hanson, Solving Least Squares Problems, SIAM, 1995, ch. 23.
+        .. [2] J. J. Moré, The Levenberg-Marquardt algorithm: implementation and theory, Numerical
+           Analysis, Lecture Notes in Mathematics 630, Springer, 1978.
         """
         tasks = [_Task(self, frame, target) for frame, target in targets.items()]
         now = loop_closure.assemble(self.model, state, {}, {})
@@ -294,13 +299,20 @@ class Kinematics:
             z = _bounded_step(A, error, damping, B @ null, low, high)
             trial = self._moved(now, null @ z)
             after = self._errors(tasks, trial)
-            merit = np.linalg.norm(after) + BEYOND * self._beyond(trial, limits)
-            if merit < np.linalg.norm(error) + BEYOND * beyond:
-                now, error, damping = trial, after, max(DAMPED, 0.1 * damping)
-            else:
+            merit = np.linalg.norm(error) + BEYOND * beyond
+            predicted = np.linalg.norm(error) - np.linalg.norm(error - A @ z)
+            past = self._beyond(trial, limits)
+            gain = merit - np.linalg.norm(after) - BEYOND * past
+            if gain > 0.0:
+                now, error = trial, after
+                if gain <= tolerance * merit and past <= WITHIN:  # the nearest posture
+                    break
+            if gain <= 0.0 or gain < POOR * predicted:
                 damping *= 10.0
                 if damping > HOPELESS:
                     break
+            elif gain >= GOOD * predicted:
+                damping = max(DAMPED, 0.1 * damping)
         worst = int(np.argmax(np.abs(error))) if error.size else 0
         if error.size and not nearest and not abs(error[worst]) <= tolerance:
             task = np.repeat(np.arange(len(tasks)), [t.size for t in tasks])[worst]

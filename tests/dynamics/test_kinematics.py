@@ -6,6 +6,7 @@ from scipy.optimize import approx_fprime
 
 import dynamics as dy
 from dynamics import rotation, zoo
+from dynamics.kinematics import frames
 from dynamics.parts.geometry import Frame
 
 Y = (0, 1, 0)
@@ -156,6 +157,26 @@ def test_limits_hold_and_the_nearest_posture_is_the_one_at_the_limit():
         return np.hypot(tip[0] + 2.0, tip[1])
 
     assert approx_fprime([two], distance, 1e-7) == pytest.approx([0.0], abs=1e-5)
+
+
+@pytest.mark.parametrize("limits", [None, (-0.2, 0.2)])
+@pytest.mark.parametrize("target", [(-3.0, 0.0, 0.0), (-1.0, 0.0, 1.9), (3.0, 0.0, 0.0)])
+def test_the_search_ends_at_the_nearest_posture(monkeypatch, limits, target):
+    model, steps, step = arm(limits), [], frames._bounded_step
+    monkeypatch.setattr(frames, "_bounded_step", lambda *a: steps.append(a) or step(*a))
+    kinematics, start = dy.Kinematics(model), at(model, one=0.0, two=0.1)
+    found = kinematics.inverse(start, {"tip": target}, nearest=True)
+    assert len(steps) < frames.STEPS / 2
+    # out of reach: the arm is stretched towards the target, as far as its upper rod may turn
+    one, two = (model.joint(found, name)[0].item() for name in ("one", "two"))
+    assert limits is None or abs(one) < 0.2 + 1e-8
+    tip = kinematics.pose(found, "tip")[0]
+    off = np.linalg.norm(tip - target)
+    for change in (-1e-2, 1e-2):
+        for moved in ((one + change, two), (one, two + change)):
+            if limits is None or abs(moved[0]) <= 0.2:
+                other = kinematics.pose(at(model, one=moved[0], two=moved[1]), "tip")[0]
+                assert np.linalg.norm(other - target) > off - 1e-6
 
 
 def test_loops_stay_closed_on_the_way_to_a_target():
