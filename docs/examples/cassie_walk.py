@@ -48,10 +48,10 @@ class Walk:
         return np.array(q) + (roll, yaw, turned, 0.0, -SIGNS[side] * turned)
 
     def foothold(self, ankle, velocity, wanted, rest):
-        """Where to put the next ankle, m; all relative to the center of mass and the leg's ankle.
+        """Place of the next ankle relative to the center of mass, as is ``ankle``, that which stands.
 
-        The divergent component of motion x + x' / RATE grows from the foot that stands. At the end
-        of the step the next foot lags it by as much as repeats steps of this length and width.
+        The divergent component of motion, x + x' / RATE, grows from that ankle. At the end of the
+        step the next one is as far from it as steps of this length and width need to repeat.
         """
         end = (velocity[:2] / RATE - ankle[:2]) * np.exp(RATE * rest)
         grows = np.exp(RATE * PERIOD)
