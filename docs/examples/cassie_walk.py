@@ -48,7 +48,7 @@ class Walk:
         return np.array(q) + (roll, yaw, turned, 0.0, -SIGNS[side] * turned)
 
     def foothold(self, ankle, velocity, wanted, rest):
-        """Place of the next ankle relative to the center of mass, as is ``ankle``, that which stands.
+        """Place of the next ankle, from the center of mass as is `ankle` of the leg that stands.
 
         The divergent component of motion, x + x' / RATE, grows from that ankle. At the end of the
         step the next one is as far from it as steps of this length and width need to repeat.
