@@ -59,6 +59,8 @@ class SymmetricEntries:
         at, mirrored = (np.empty(index.size, np.int64) for _ in range(2))
         for pattern, places in ((rows, at), (across, mirrored)):
             places[pattern.data] = entries_at(system.graph, pattern).at
+        if A.format == "csc":
+            at, mirrored = mirrored, at
         both = np.array_equal(start, across.indptr) and np.array_equal(index, across.indices)
         row = np.repeat(np.arange(n), np.diff(start))
         if not both and (row < index).any() and (row > index).any():

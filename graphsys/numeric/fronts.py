@@ -201,7 +201,8 @@ class Fronts:
     def factorize(self, values: Array) -> int:
         """Factorize a matrix: 0, or 1 + a row, in elimination order, that has no pivot.
 
-        Weak pivots are not delayed more often than the matrix has rows: 1 then.
+        Weak pivots are not delayed more often than the matrix has rows: 1 then, and where entries
+        are not finite.
 
         Parameters
         ----------
@@ -227,6 +228,8 @@ class Fronts:
         self._gathered = None
         if status == 0:
             given = float(maximum_norm(values, 0, values.size))
+            if not np.isfinite(given):  # an infinite pivot, whose row and column are then lost
+                return 1
             symmetric = bool(self.symbolic.symmetric)
             made = float(largest_pivot(self.table.reshape(-1), self.arrays["factors"], symmetric))
             self.growth = max(1.0, made / given) if given > 0.0 else 1.0
@@ -251,8 +254,10 @@ class Fronts:
         symbolic, names = self.symbolic, self.arrays["names"]
         rows = [names[at : at + pivots] for _, pivots, _, at in self.table.tolist()]
         node = np.repeat(symbolic.step_node, symbolic.graph.size[symbolic.step_node])
-        _, before_end = np.unique(node[np.concatenate(rows)][::-1], return_index=True)
-        return tuple(symbolic.graph.labels[k] for k in np.argsort(-before_end).tolist())
+        taken, before_end = np.unique(node[np.concatenate(rows)][::-1], return_index=True)
+        empty = np.flatnonzero(symbolic.graph.size == 0)
+        order = np.concatenate([empty, taken[np.argsort(-before_end)]])
+        return tuple(symbolic.graph.labels[k] for k in order.tolist())
 
     @property
     def nbytes(self) -> int:

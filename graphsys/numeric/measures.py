@@ -147,7 +147,8 @@ def rcond(matrix: Matrix, solve: Callable[..., Array]) -> float:
     from scipy.sparse.linalg import onenormest
 
     norm = matrix.norm(True)
-    unit = 2.0 ** math.floor(math.log2(norm)) if 0.0 < norm < np.inf else 1.0
+    exponent = math.floor(math.log2(norm)) if 0.0 < norm < np.inf else 0
+    unit = 2.0 ** (exponent // 2 if exponent > 0 else exponent)  # substitution has room above it
 
     def scaled_solve(b: Array, trans: str = "N") -> Array:  # (A / unit)^-1 overflows later
         return solve(b * unit, trans)

@@ -228,6 +228,25 @@ def test_slogdet_and_rcond_equal_dense(dtype):
         assert exact * (1 - 1e-10) <= factor.rcond() <= 3 * exact
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[-7, 8, 7], [-8, 9, 8], [-3, -9, 2]],
+        [[0, -8, 2], [-6, -1, -4], [8, 8, 4]],
+        [[-9, 1, -9], [3, -2, 7], [4, 4, -7]],
+    ],
+)
+def test_rcond_of_entries_next_to_the_largest_number(rows):
+    # a right-hand side as large as A overflows in the substitution, whose solution is in range
+    system = gs.System(nx.complete_graph(3), 1)
+    A = np.ldexp(np.array(rows, float), np.array([[1019], [328], [614]]))
+    for i, j in np.ndindex(3, 3):
+        system[i, j] = A[i, j]
+    small = np.ldexp(A, -600)
+    exact = 1 / (np.linalg.norm(small, 1) * np.linalg.norm(np.linalg.inv(small), 1))
+    assert exact * (1 - 1e-10) <= system.factorize().rcond() <= 4 * exact
+
+
 def test_single_precision_is_no_loss_of_digits():
     system = random_system(gs.ladder(6), 3, dtype=np.float32)
     sign, logarithm = system.factorize().slogdet()  # a warning is an error here

@@ -560,6 +560,43 @@ def test_nodes_are_ordered_where_their_pivots_were_if_many_are_delayed():
     assert found.fronts.inertia() == (n, n)
 
 
+@pytest.mark.parametrize("size", [0, 1])
+def test_nodes_without_rows_are_in_the_order_too(size):
+    # the same with nodes of size 0 at both ends, whose labels come first and last
+    sizes = {"first": 0, "a": 1, "b": size, "c": 1, "last": 0}
+    graph = nx.path_graph(list(sizes))
+    graph.add_edge("a", "c")
+    system = gs.System(graph, sizes, symmetric=True)
+    system["a", "c"] = 1.0
+    if size:
+        system["b", "b"] = 2.0
+    symbolic = system.analyze(list(sizes))
+    fronts = Fronts(symbolic.in_postorder, np.dtype(float), None, WEAK_THRESHOLDS)
+    assert fronts.factorize(system.values) == 0
+    assert sorted(fronts.order()) == sorted(sizes)
+    rows = [label for label in fronts.order() if sizes[label]]
+    assert rows.index("a") + 1 == rows.index("c") or rows.index("c") + 1 == rows.index("a")
+    assert symbolic.in_order(fronts.order()).order == fronts.order()
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_an_infinite_pivot_is_refused(dtype):
+    # 1 / inf = 0: nothing that is computed afterwards is infinite
+    system = gs.System(gs.chain(4), 1, dtype=dtype, symmetric=True)
+    for k in range(4):
+        system[k, k] = 0.25
+        if k < 3:
+            system[k, k + 1] = 1.0
+    symbolic = system.analyze(range(4))
+    fronts = Fronts(symbolic.in_postorder, np.dtype(dtype), None, WEAK_THRESHOLDS)
+    for at in system.graph.diagonal_at:
+        for bad in (np.inf, -np.inf, np.nan):
+            values = system.values.copy()
+            values[at] = bad
+            assert fronts.factorize(values) > 0
+        assert fronts.factorize(system.values) == 0
+
+
 def test_weak_pivots_of_rows_of_other_scales_do_not_hide_errors():
     # [[0, 1, 1], [1, 1, 0], [1, 0, 2]] with rows and columns scaled by powers of two far apart
     A = np.array([[1e-3, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 0.0, 2.0]])

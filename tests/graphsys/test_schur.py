@@ -274,6 +274,16 @@ def test_columns_of_any_size_show_what_a_schur_complement_lost():
     assert abs(schur[0, 0] - exact) <= 100 * np.finfo(float).eps * 9
 
 
+def test_a_schur_complement_next_to_the_largest_number():
+    # [[7, 6], [6, 7]] / 4 - [1, 1]^T [1, 1] / 4 = [[6, 5], [5, 6]] / 4, in units of 2^1023
+    system = gs.System(nx.complete_graph(3), 1, symmetric=True)
+    for i, row in enumerate([[1.75, 0.5, 1.5], [0.5, 1.0, 0.5], [1.5, 0.5, 1.75]]):
+        for j, entry in enumerate(row):
+            system[i, j] = entry * 2.0**1023
+    schur = gs.condense(system, [0, 2]).schur()
+    assert (schur / 2.0**1023).tolist() == [[1.5, 1.25], [1.25, 1.5]]
+
+
 @pytest.mark.parametrize("small", [1e-100, 1e-300])
 def test_a_schur_complement_beyond_the_range_of_numbers_is_refused(small):
     blocks = {(0, 0): small, (0, 1): 1e150, (1, 0): 1e150, (1, 1): 1.0}
