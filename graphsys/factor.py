@@ -418,6 +418,8 @@ class Factor(Sealed):
         ------
         ValueError
             Where b or `out` has another shape, b is not finite, or `trans` is unknown.
+        TypeError
+            Where `out` is no array.
         SingularPivotError
             Where refinement cannot bring the residual down: the factors are useless.
 

@@ -209,8 +209,9 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
     node = np.repeat(np.arange(graph.size.size), graph.size)
     inside = node[row] == node[column]
     largest_inside = np.zeros(n_rows, values.real.dtype)
-    np.maximum.at(largest_inside, row[inside], np.abs(values[inside]))
-    np.maximum.at(largest_inside, column[inside], np.abs(values[inside]))
+    with np.errstate(invalid="ignore"):  # NaN is refused below
+        np.maximum.at(largest_inside, row[inside], np.abs(values[inside]))
+        np.maximum.at(largest_inside, column[inside], np.abs(values[inside]))
     constraint = largest_inside == 0.0
     diagonal = values[_diagonal_places(graph)]
     small = np.abs(diagonal) < np.finfo(largest_inside.dtype).eps * largest_inside
@@ -278,7 +279,10 @@ class RegularizedSolver(Solver):
             # A body at rest is known as accurately as its motion without constraints, and
             # multipliers do not count: those of rows that contradict each other are huge.
             free = np.where(constraint, 0.0, np.abs(x))
-            free = np.where(constraint, 0.0, np.maximum(free, sizes(free) / scale))
+            with np.errstate(over="ignore"):
+                alone = sizes(free) / scale
+            alone[~np.isfinite(alone)] = 0.0  # beyond the range of numbers
+            free = np.where(constraint, 0.0, np.maximum(free, alone))
             size = np.where(constraint, sizes(free), sizes(np.abs(x)))
             error = np.where(r == 0.0, 0.0, np.abs(r) / np.where(size == 0.0, 1.0, size))
             return r, error, float(error.max(initial=0.0))

@@ -145,6 +145,8 @@ class Solver:
             x, report = self.columns(b, trans)
         if out is None:
             return x, report
+        if not isinstance(out, np.ndarray):
+            raise TypeError(f"out must be a numpy array, not a {type(out).__name__}")
         if out.shape != x.shape or not np.can_cast(x.dtype, out.dtype, "same_kind"):
             raise ValueError(
                 f"out has shape {out.shape} and type {out.dtype}, "

@@ -106,6 +106,63 @@ def at_once(trial):
     return factor.refactorize_and_solve(trial.values[1], trial.vector(1))
 
 
+#: Matrices that `in_turn` factorizes one after another: of the case, or one that must be refused.
+TURNS = (1, "zero", 0, 2, "infinite", 1, "zero", "infinite", 0)
+
+
+def in_turn(applies=lambda trial: True, **options):
+    """Function of factors that refuse matrices between others: solutions, or errors."""
+
+    def refused(factor, values, place, kind):
+        if values.size == 0:
+            return True
+        wrong = np.zeros_like(values)
+        if kind == "infinite":
+            wrong = values.copy()
+            wrong[place] = np.inf
+        try:
+            factor.refactorize(wrong)
+        except (gs.SingularPivotError, ValueError):
+            return True
+        return False
+
+    def call(trial):
+        factor, found, last = trial.new_factor(**options), [], 0
+        place = int(np.random.default_rng(trial.case.seed).choice(trial.diagonal or [0]))
+        for turn in TURNS:
+            if isinstance(turn, str):
+                found.append((turn, refused(factor, trial.values[0], place, turn)))
+                continue
+            b = trial.vector(turn)
+            try:
+                if (last, turn) == (0, 2):
+                    x = factor.refactorize(trial.values[2], trial.case.changed).solve(b)
+                elif turn == 0:
+                    x = factor.refactorize_and_solve(trial.values[turn], b)
+                else:
+                    x = factor.refactorize(trial.values[turn]).solve(b)
+            except (gs.SingularPivotError, OverflowError) as error:
+                found.append((turn, error))
+            else:
+                found.append((turn, x))
+            last = turn
+        return found
+
+    def measures(trial, found):
+        verdicts: list = []
+        for turn, result in found:
+            if isinstance(turn, str):
+                if not result:
+                    verdicts.append(Verdict("wrong", f"factors of an {turn} matrix"))
+            elif isinstance(result, Exception):
+                verdicts.append(trial.failure(result, turn))
+            else:
+                verdicts.append(trial.solution(result, trial.vector(turn), turn))
+        return verdicts
+
+    return Function(call, measures, applies=applies)
+
+
 def with_options(**options):
     return lambda trial: trial.new_factor(**options).solve(trial.vector())
 
@@ -259,6 +316,8 @@ FUNCTIONS = {
     "refactorize": solves(refactorize, k=1),
     "changed": solves(changed, k=2),
     "refactorize_and_solve": solves(at_once, k=1),
+    "in turn": in_turn(),
+    "in turn mixed": in_turn(lambda t: t.case.dtype == np.float64, precision="mixed"),
     "refine=True": solves(with_options(refine=True)),
     "refine=False": solves(with_options(refine=False), apart=True),
     "redundant=True": Function(

@@ -52,6 +52,12 @@ class Trial:
         system.values = self.values[k]
         return system
 
+    @cached_property
+    def diagonal(self) -> list[int]:
+        """Places of diagonal entries in the values."""
+        row, column = self.place
+        return np.flatnonzero(row == column).tolist()
+
     @property
     def factor(self) -> gs.Factor:
         """Factors of the first matrix, not to be changed."""

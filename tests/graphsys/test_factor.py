@@ -411,6 +411,8 @@ def test_right_hand_sides_are_checked():
         factor.solve({"a": [0, 0], "b": [0, 0]})
     with pytest.raises(ValueError, match="out has shape"):
         factor.solve(np.zeros(6), out=np.zeros(5))
+    with pytest.raises(TypeError, match="out must be a numpy array, not a list"):
+        factor.solve(np.zeros(6), out=[0.0] * 6)
     with pytest.raises(ValueError, match="values has shape"):
         factor.refactorize(np.zeros(3))
 

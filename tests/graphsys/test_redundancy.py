@@ -236,3 +236,25 @@ def test_random_loops_with_dependent_rows(seed, bodies, joints, copies, symmetri
     null = np.linalg.svd(matrix.T)[2][-1]
     with pytest.raises(gs.SingularPivotError, match="contradict"):
         factor.solve(b + null * np.abs(b).max())
+
+
+def test_a_light_body_that_would_leave_the_range_of_numbers_alone():
+    # m x + lam = b and x = 0, where b / m = 1e310
+    system = gs.System(gs.chain(2), 1, symmetric=True, blocks={(0, 0): 1e-300, (0, 1): 1.0})
+    x = system.factorize(redundant=True).solve([1e10, 0.0])
+    assert x[1] == pytest.approx(1e10)
+    assert abs(1e-300 * x[0]) <= EPS * 1e10
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_entries_that_are_not_finite_are_refused_in_one_sentence(bad):
+    system = gs.System(gs.chain(2), 1, symmetric=True, blocks={(0, 0): 2.0, (0, 1): 1.0})
+    factor = system.factorize(redundant=True)
+    values = system.values.copy()
+    for place in range(values.size):
+        wrong = values.copy()
+        wrong[place] = bad
+        with pytest.raises(ValueError, match="every entry must be finite"):
+            factor.refactorize(wrong)
+        x = factor.refactorize(values).solve([2.0, 1.0])
+        assert x == pytest.approx([1.0, 0.0], abs=1e-14)
