@@ -350,7 +350,7 @@ class Factor(Sealed):
                     raise
                 self._use(values)
 
-    def _go_regular(self, failure: SingularPivotError) -> None:
+    def _go_regular(self, failure: SingularPivotError | OverflowError) -> None:
         """Replace regularized factors that failed: the matrix may be regular."""
         regularized = self._factorization
         if not isinstance(regularized, Regularized):
@@ -451,10 +451,13 @@ class Factor(Sealed):
                     mend = self._stabilize
             except SingularPivotError as failure:
                 mend = partial(self._go_regular, failure)
-            except OverflowError:  # on the way to a solution that may not overflow
-                if self._factorization.stabilized or self._factorization is self._regularized:
+            except OverflowError as failure:  # on the way to a solution that may not overflow
+                if self._factorization is self._regularized:
+                    mend = partial(self._go_regular, failure)
+                elif self._factorization.stabilized:
                     raise
-                mend = self._stabilize
+                else:
+                    mend = self._stabilize
             if mend is None:
                 break
             mend()

@@ -258,3 +258,15 @@ def test_entries_that_are_not_finite_are_refused_in_one_sentence(bad):
             factor.refactorize(wrong)
         x = factor.refactorize(values).solve([2.0, 1.0])
         assert x == pytest.approx([1.0, 0.0], abs=1e-14)
+
+
+def test_a_regular_matrix_whose_substitution_overflows_is_solved_all_the_same():
+    # x_0 = 2^100, and x_0 2^1000 on the way to x_1 = 1 - x_0
+    large = 2.0**1000
+    system = gs.System(gs.chain(2), 1, blocks={(0, 0): 1.0, (1, 0): large, (1, 1): large})
+    factor = gs.Factor(system.analyze([0, 1]), system.values, redundant=True)
+    assert factor.solve([2.0**100, large]).tolist() == [2.0**100, -(2.0**100)]
+    assert factor.redundant == {}
+    tiny = gs.System(gs.chain(1), 1, blocks={(0, 0): 1e-300}).factorize(redundant=True)
+    with pytest.raises(OverflowError, match="scale the matrix"):
+        tiny.solve([1e10])
