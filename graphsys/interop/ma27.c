@@ -12,6 +12,7 @@
  * which takes the path of this library in the place of %s.
  */
 #define _GNU_SOURCE /* dladdr, RTLD_DEFAULT */
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -429,8 +430,13 @@ static int64_t by_scaled_kernel(struct pattern *pattern, int *ikeep, double *a, 
             else
                 scale[i] = ldexp(1.0, ikeep[EXPONENTS + i]);
         ikeep[PAUSE] |= SCALED;
-        for (int k = 0; k < nz; k++)
+        int lost = 0; /* entries by another matrix's powers of two */
+        for (int k = 0; k < nz; k++) {
             scaled[k] = a[k] * (scale[pattern->irn[k] - 1] * scale[pattern->icn[k] - 1]);
+            lost |= a[k] != 0.0 && fabs(scaled[k]) < DBL_MIN;
+        }
+        if (lost && !anew)
+            continue;
         found = by_kernel(pattern, scaled, scale, a, nz, la, iw, liw, info);
     }
     free(scale);

@@ -361,6 +361,35 @@ def test_a_scaling_that_no_longer_fits_is_replaced(store):
 
 @needs_compiler
 @needs_kernels
+def test_a_scaling_by_which_the_next_matrix_leaves_the_range_of_numbers_is_replaced(store):
+    # entries of 1e-270 to 1e270, which are infinite or 0 by powers of two of another such matrix
+    A = np.diag([-3.0, 3.0, 3.0, -3.0, 3.0, 3.0]) + np.eye(6, k=1) + np.eye(6, k=-1)
+    row, column, a = triplets(A)
+    ma27 = MA27(6, row, column)
+    for seed in range(80):
+        unit = 2.0 ** np.random.default_rng(seed).integers(-450, 450, 6)
+        B = unit[:, None] * A * unit
+        assert ma27.factorize(B[row - 1, column - 1]) == (0, 2)
+        x = ma27.solve(unit * A.sum(axis=1))  # which are 1 / unit
+        np.testing.assert_allclose(x * unit, 1.0, atol=1e-13)
+
+
+@needs_compiler
+@needs_kernels
+def test_an_infinite_pivot_is_no_pivot(store):
+    # 1 / inf = 0: nothing else becomes infinite
+    three = MA27(3, [1, 2, 3], [1, 2, 3])
+    for _ in range(2):
+        assert three.factorize([1.0, -2.0, 4.0]) == (0, 1)
+        for k in range(3):
+            for bad in (np.inf, -np.inf, np.nan):
+                a = [1.0, -2.0, 4.0]
+                a[k] = bad
+                assert three.factorize(a)[0] == SINGULAR
+
+
+@needs_compiler
+@needs_kernels
 def test_equilibrated_matrices_of_one_and_two_rows_and_singular_ones(store):
     one = MA27(1, [1], [1])
     for value, found in ((1.0, (0, 0)), (-1e300, (0, 1)), (0.0, (SINGULAR, 0)), (2.0, (0, 0))):

@@ -99,7 +99,7 @@ def count_signs(
                 ratio = size / total[rows[k]]
                 for i in range(k + 1, m):
                     x = abs(column[i])
-                    total[rows[i]] += x * x * size
+                    total[rows[i]] += x * (x * size)  # x * x could underflow
                 k += 1
             else:
                 other, second = pointer(factors, lower + (k + 1) * m), diagonal[2 * k + 2].real
@@ -117,8 +117,8 @@ def count_signs(
                 ratio = abs(over) / between / max(change, 1.0)
                 for i in range(k + 2, m):
                     x, y = abs(column[i]), abs(other[i])
-                    total[rows[i]] += x * x * size + 2.0 * x * y * between + y * y * last
+                    total[rows[i]] += x * (x * size + 2.0 * (y * between)) + y * (y * last)
                 k += 2
             if not ratio >= least:
-                least = ratio
+                least = ratio if ratio > 0.0 else 0.0  # NaN: numbers overflowed
     signs[POSITIVE], signs[NEGATIVE], signs[LEAST] = positive, negative, least
