@@ -371,7 +371,8 @@ class _Separate:
             columns = self.right[:, start : start + COLUMNS].toarray()
             self.found[:, start : start + COLUMNS] -= self.left @ self.factor.solve(columns)
         if symmetric:
-            self.found = self.found / 2.0 + mirrored(self.found, symmetric) / 2.0
+            with np.errstate(invalid="ignore"):  # inf of complex numbers, which `schur` refuses
+                self.found = self.found / 2.0 + mirrored(self.found, symmetric) / 2.0
 
     @property
     def pivot_ratio(self) -> float:
