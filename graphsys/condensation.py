@@ -385,15 +385,16 @@ class _Separate:
 
     def reduce(self, b: Array, count: int) -> Array:
         """b_n - A_ne A_ee^-1 b_e."""
-        columns = b.reshape(count, -1).T
+        columns = b.reshape(count, self.is_kept.size).T
         reduced = columns[self.rows] - self.left @ self.factor.solve(columns[~self.is_kept])
         out: Array = np.ascontiguousarray(reduced.T).ravel()
         return out
 
     def expand(self, b: Array, known: Array, count: int) -> Array:
         """A_ee^-1 (b_e - A_en x_n) and x_n, in one vector."""
-        x, at_kept = np.empty((self.is_kept.size, count), b.dtype), known.reshape(count, -1).T
+        kept, rows = self.rows.size, self.is_kept.size
+        x, at_kept = np.empty((self.is_kept.size, count), b.dtype), known.reshape(count, kept).T
         x[self.rows] = at_kept
-        rest = b.reshape(count, -1).T[~self.is_kept] - self.right @ at_kept
+        rest = b.reshape(count, rows).T[~self.is_kept] - self.right @ at_kept
         x[~self.is_kept] = self.factor.solve(rest)
         return np.ascontiguousarray(x.T).ravel()
