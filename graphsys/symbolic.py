@@ -21,7 +21,7 @@ from graphsys.analysis.cycles import (
     fundamental_cycles,
     spanning_forest,
 )
-from graphsys.analysis.elimination import Elimination
+from graphsys.analysis.elimination import Elimination, supernodal_program
 from graphsys.analysis.pivot_supply import NONE, Precedence, find_precedence, missing_rows
 from graphsys.analysis.supervariables import quotient, supervariables
 from graphsys.kernels.analysis.branches import is_postorder
@@ -29,6 +29,8 @@ from graphsys.kernels.base.layout import (
     ARENA_TOTAL,
     BY_CONDITION,
     NO_BLOCKS,
+    NODES,
+    ORDER_AT,
     REFINED,
     SYMMETRIC,
     WIDEST,
@@ -143,6 +145,19 @@ class Symbolic:
         program = self.program.copy()
         program[REFINED] = BY_CONDITION if weak else NO_BLOCKS
         return replace(self, program=program)
+
+    @cached_property
+    def supernodal_program(self) -> Ints:
+        """Program of the same factors by panels alone, without the nodal part.
+
+        For complex numbers, lanes, threads, updates of some nodes and selected inverses.
+        """
+        if self.program[NODES] == 0:
+            return self.program
+        symmetric = bool(self.symmetric)
+        program = supernodal_program(self.program, self.graph, self.step_node, symmetric)
+        program.setflags(write=False)
+        return program
 
     @cached_property
     def for_delayed_pivots(self) -> Symbolic:
@@ -414,7 +429,8 @@ def analyze(
         candidates[best.name] = best.operations
     if not merge:
         return _finished(best.unmerged(), candidates, kind)
-    return _finished(best if name == "given" else best.by_turns(), candidates, kind)
+    best = best if name == "given" else best.by_turns()
+    return _finished(best, candidates, kind)
 
 
 def _best_order(
@@ -468,11 +484,18 @@ def _worth_trying(graph: BlockGraph) -> list[str]:
 
 
 def _finished(best: Elimination, candidates: dict[str, float], symmetric: bool | str) -> Symbolic:
-    front, fill, super_start, row_of, program = best.structure()
+    best, front, fill, super_start, row_of, program = best.structure()
     if symmetric == HERMITIAN:
         program[SYMMETRIC] = CONJUGATED
+    step_node, rows = best.step_node, best.graph.row_start
+    if step_node.size > SMALL_NODES and np.array_equal(row_of, rows):  # share equal arrays
+        row_of = rows
+        super_start = rows if np.array_equal(super_start, rows) else super_start
+        front = best.parent[:-1] if np.array_equal(front, best.parent[:-1]) else front
+        if best.graph.rows == step_node.size:
+            step_node = program[program[ORDER_AT] :][: step_node.size]
     return Symbolic(
         best.graph, best.name, candidates, best.precedence, symmetric,
-        best.step_node, best.parent, best.front_start, front, fill, super_start, row_of, program,
+        step_node, best.parent, best.front_start, front, fill, super_start, row_of, program,
         program.item(ARENA_TOTAL), program.item(WIDEST), best.operations,
     )  # fmt: skip

@@ -39,6 +39,7 @@ SUITES = {
     "graphsys/kernels/frontal/substitution.py": FRONTS,
     "graphsys/kernels/batch/scalar_ldu.py": ("graphsys", "scalar_lanes"),
     "graphsys/kernels/program/scalar_lanes.py": ("graphsys", "scalar_lanes"),
+    "graphsys/kernels/program/updates.py": ("graphsys", "bottom_nodes", "kernels", "changed"),
     "graphsys/kernels/single/ldu.py": SOLVER,
     "graphsys/kernels/single/substitution.py": SOLVER,
     "graphsys/kernels/single/refinement.py": ("graphsys", "refinement", "stability", "factor"),

@@ -16,13 +16,17 @@ from graphsys.kernels.analysis.branches import alternate, take_turns
 from graphsys.kernels.analysis.elimination import fronts, renumber
 from graphsys.kernels.analysis.minimum_degree import WORK_ROWS
 from graphsys.kernels.analysis.subtrees import SUBTREE_ROWS, order_subtrees
+from graphsys.kernels.base.layout import NODAL_AT, NODES
 from graphsys.kernels.program.factor_structure import (
     BLOCK_ROWS,
     ENTRY_ROWS,
     SIZES,
     STEP_ROWS,
     choose_structure,
+    list_blocks,
+    updates_length,
     write_program,
+    write_updates,
 )
 from graphsys.matrix.graph import BlockGraph
 
@@ -54,10 +58,13 @@ class FactorStructure(NamedTuple):
 
     Attributes
     ----------
+    elimination : Elimination
+        The order, in which the bottom of the tree may have come first.
     front, fill, super_start, row_of, program : ndarray
         As in `Symbolic`.
     """
 
+    elimination: Elimination
     front: Ints
     fill: npt.NDArray[np.bool_]
     super_start: Ints
@@ -91,6 +98,8 @@ class Elimination(NamedTuple):
         As in `Symbolic`.
     operations : float
         Floating-point operations of one numeric factorization.
+    n_nodal : int
+        How many of the first steps the nodal program eliminates; -1 where it is not yet chosen.
     """
 
     graph: BlockGraph
@@ -105,6 +114,7 @@ class Elimination(NamedTuple):
     below: Ints
     front_start: Ints
     operations: float
+    n_nodal: int = -1
 
     @staticmethod
     def of(
@@ -177,19 +187,26 @@ class Elimination(NamedTuple):
         chain = n >= BRANCH_NODES and self.front_start.item(n) < n and self.n_last == 0
         if not chain or precedence.needy.any() or self.graph.size.max() > BRANCH_ROWS:
             return self
-        turns, place = empty(n, int64), empty(n, int64)
-        if not alternate(self.parent, turns):
-            return self
+        turns = empty(n, int64)
+        return self._by(turns) if alternate(self.parent, turns) else self
+
+    def _by(self, turns: Ints) -> Elimination:
+        """The same steps by turns that keep children before parents."""
+        n = turns.size
         step_node, position, parent = empty(n, int64), empty(n, int64), empty(n, int64)
         below, front_start = empty(n, int64), empty(n + 1, int64)
         take_turns(
-            turns, self.step_node, self.parent, self.below, self.front_start, place,
+            turns, self.step_node, self.parent, self.below, self.front_start, empty(n, int64),
             step_node, position, parent, below, front_start,
         )  # fmt: skip
         return self._replace(
             step_node=step_node, position=position, parent=parent, below=below,
             front_start=front_start,
         )  # fmt: skip
+
+    def _tables(self) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        """Order, position, tree, rows below and fronts' places, as kernels take them."""
+        return self.step_node, self.position, self.parent, self.below, self.front_start
 
     def unmerged(self) -> Elimination:
         """The same order of scalar nodes with a supernode for each, for `structure` alone.
@@ -228,26 +245,30 @@ class Elimination(NamedTuple):
 
     def structure(self) -> FactorStructure:
         """Fronts, supernodes and program of this order."""
-        graph, precedence, n = self.graph, self.precedence, self.step_node.size
+        graph, symmetric, n = self.graph, self.symmetric, self.step_node.size
         entries, joined = self.front_start.item(n), self._joined()
         front, fill = empty(entries, int64), empty(entries, np.bool_)
         row_of, super_start = empty(n + 1, int64), empty(n + 1, int64)
-        edges = graph.neighbor.size // 2
-        by_step, by_entry = empty((STEP_ROWS, n + 1), int64), empty((ENTRY_ROWS, entries), int64)
-        by_block = empty(BLOCK_ROWS * edges + SIZES, int64)
-        elimination = self.step_node, self.position, self.parent, self.below, self.front_start
-        count, length = choose_structure(
-            graph.tables(), self.edges, elimination, joined, precedence.needy, self.n_last,
-            self.symmetric, front, fill, row_of, super_start, by_step, by_block, by_entry,
+        by_entry = empty((ENTRY_ROWS, entries), int64)
+        by_step, by_block = _lists(graph)
+        nodes, count, length = choose_structure(
+            graph.tables(), self.edges, self._tables(), joined, self.precedence.needy, self.n_last,
+            self.n_nodal, symmetric, front, fill, row_of, super_start, by_step, by_block, by_entry,
         )  # fmt: skip
+        if count == 0 < n:  # another order, unless this one is given
+            if self.name == "given":
+                return self._replace(n_nodal=0).structure()
+            return self._by(by_step[-1, :n])._replace(n_nodal=nodes).structure()
         if count < n:
             super_start = super_start[: count + 1].copy()
         program = empty(length, int64)
         write_program(
-            (self.front_start, front), joined, precedence.short.size, self.symmetric, row_of,
-            super_start, by_step, by_block, by_entry, program,
+            (self.front_start, front), joined, self.precedence.short.size, symmetric, nodes,
+            row_of, super_start, by_step, by_block, by_entry, program,
         )  # fmt: skip
-        return FactorStructure(front, fill, super_start, row_of, program)
+        if nodes < n:
+            program = _with_updates(program, row_of, symmetric, by_step, by_block)
+        return FactorStructure(self, front, fill, super_start, row_of, program)
 
     @property
     def n_fill(self) -> int:
@@ -280,3 +301,34 @@ class Elimination(NamedTuple):
             steps = np.sort(self.position[list(group)])
             joined[steps[:-1]] = True
         return joined
+
+
+def supernodal_program(program: Ints, graph: BlockGraph, step_node: Ints, symmetric: bool) -> Ints:
+    """Program of the same factors in which every supernode loads its panels and updates others."""
+    n = step_node.size
+    position, row_of = empty(n, int64), empty(n + 1, int64)
+    position[step_node] = np.arange(n)
+    by_step, by_block = _lists(graph)
+    list_blocks(graph.tables(), step_node, position, row_of, by_step, by_block)
+    panels = program[: program[NODAL_AT]].copy()
+    panels[NODAL_AT] = panels[NODES] = 0
+    return _with_updates(panels, row_of, symmetric, by_step, by_block)
+
+
+def _lists(graph: BlockGraph) -> tuple[Ints, Ints]:
+    """Room for lists by steps and by blocks."""
+    edges = graph.neighbor.size // 2
+    by_step = empty((STEP_ROWS, graph.size.size + 1), int64)
+    return by_step, empty(BLOCK_ROWS * edges + SIZES, int64)
+
+
+def _with_updates(
+    panels: Ints, row_of: Ints, symmetric: bool, by_step: Ints, by_block: Ints
+) -> Ints:
+    """A program with loads and targets after its panels and its nodal part."""
+    super_of_row = empty(row_of.item(-1), int64)
+    more = updates_length(row_of, symmetric, by_step, by_block, panels, super_of_row)
+    program = empty(panels.size + more, int64)
+    program[: panels.size] = panels
+    write_updates(row_of, symmetric, by_step, by_block, super_of_row, program, panels.size)
+    return program

@@ -179,7 +179,7 @@ def find_precedence(
     if not after_all and np.count_nonzero(demand) == 0:  # most matrices
         none = np.zeros(n + 1, np.int64)
         none.setflags(write=False)  # a kernel is compiled for each kind of array
-        return Precedence(demand, none[:n], none, NONE, np.zeros(n, np.bool_), (), NONE)
+        return Precedence(none[:n], none[:n], none, NONE, np.zeros(n, np.bool_), (), NONE)
     needy = demand > 0
     needy[list(after_all)] = True
     supplier, served, lack = _supplied(graph, demand, needy)

@@ -66,7 +66,7 @@ def explain(symbolic: Any) -> str:
     fill-in        none: the factors have no block that the matrix does not have
     operations     112 floating-point operations for one factorization; dense LU takes 144, 1.3
                    times as many
-    memory         ... kB for factors and workspace in double precision, ... kB for tables
+    memory         ... kB for factors and workspace in double precision, ... for tables
     supernodes     3 groups of nodes eliminated together, the widest of 1 node and 2 rows
     """
     dependent: dict[Hashable, int] = {}

@@ -1,7 +1,8 @@
 """Compiled interface: what other compiled code calls to factorize and solve without Python.
 
 All functions take flat arrays and return a status or nothing; they allocate nothing, raise nothing
-and hold no GIL. With ``symbolic = system.analyze()``, ``program = symbolic.program`` and
+and hold no GIL. With ``symbolic = system.analyze()``, ``program = symbolic.program``, or
+``symbolic.supernodal_program`` for complex numbers, and
 
 =============  ==================================  ==========================================
 array          shape                               what
@@ -25,7 +26,8 @@ info, out)``, -1 where the solution is not finite. `work_sizes` gives the length
 alone.
 
 A status of -2 means that the calling code was compiled with another version of graphsys and links
-its kernels of then: remove what numba has cached of it (``__pycache__/*.nbi``).
+its kernels of then: remove what numba has cached of it (``__pycache__/*.nbi``). Or numbers are
+complex and the program is not for them.
 
 `address` gives the first of these functions to C and other languages, and `header` their types.
 """

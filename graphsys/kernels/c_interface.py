@@ -28,7 +28,12 @@ class Argument(NamedTuple):
     text: str
 
 
-PROGRAM = Argument("program", "table", "program.size", "in: symbolic.program")
+PROGRAM = Argument(
+    "program",
+    "table",
+    "program.size",
+    "in: symbolic.program, if complex symbolic.supernodal_program",
+)
 VALUES = Argument("values", "T", "graph.nnz", "in: blocks of the matrix")
 TOLERANCE = Argument("tolerance", "double", "", "in: ratio below which a pivot is singular")
 MAGNITUDE = Argument("magnitude", "R", "sizes[1]", "work")

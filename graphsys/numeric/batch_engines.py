@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphsys.errors import SingularPivotError
 from graphsys.kernels import work_sizes
-from graphsys.kernels.base.layout import NODAL_AT, SHORT, WIDEST
+from graphsys.kernels.base.layout import SHORT, WIDEST, is_nodal
 from graphsys.kernels.batch import groups as compiled
 from graphsys.kernels.batch.ldu import factorize_groups, schedule
 from graphsys.kernels.batch.nodal_ldu import node_room, solve_nodes
@@ -139,8 +140,7 @@ class Lanes(Engine):
         self.largest_error = GOOD * float(np.finfo(dtype).eps)
         self.padded = max(count, LANES)  # a group of less than eight has the last system again
         self.groups = -(-count // LANES)
-        self.nodal = bool(symbolic.program[NODAL_AT])
-        self.table = schedule(symbolic.program)
+        self.nodal = is_nodal(symbolic.program, dtype)
         self.rows = symbolic.graph.rows
         self.room = panel_room(symbolic.program)
         self.pivot_ratio, self.growth = np.ones((2, self.padded), dtype)
@@ -150,6 +150,12 @@ class Lanes(Engine):
     def sure(self, below: float) -> bool:
         """True if no system of the last `solve_once` has a doubtful pivot, or a ratio below."""
         return bool(self.trusted().all() and not self.doubtful(below).any())
+
+    @cached_property
+    def tables_of_groups(self) -> tuple[Array, Array]:
+        """Program and schedule of `factorize_groups`."""
+        program = self.symbolic.supernodal_program
+        return program, schedule(program)
 
     def _arrays(self, columns: int) -> GroupArrays:
         """One that no thread uses, for so many right-hand sides; 0 where factors are kept."""
@@ -230,7 +236,7 @@ class Lanes(Engine):
                 )  # fmt: skip
             else:
                 factorize_groups(
-                    self.symbolic.program, self.table, flat, self.padded, first, last,
+                    *self.tables_of_groups, flat, self.padded, first, last,
                     nothing if b is None else b, columns, own.magnitude, own.x,
                     self.arena if b is None else own.arena, self.pivot_ratio, self.growth, out,
                 )  # fmt: skip

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphsys.analysis.matching import maximum_matching
 from graphsys.errors import SingularPivotError
-from graphsys.kernels.base.layout import NODAL_AT, PANEL_FIELDS, STARTS_AT, SUPERNODES
+from graphsys.kernels.base.layout import BLOCKS, PANEL_FIELDS, STARTS_AT, SUPERNODES, TARGETS_AT
 from graphsys.kernels.single.ldu import factorize_supernodes
 from graphsys.matrix.block import mirrored
 from graphsys.matrix.from_scipy import coordinates
@@ -51,7 +51,7 @@ def singular_step(
     ratio : float
         Smallest singular value of the block, its rows relative to their largest magnitudes.
     """
-    program = symbolic.program.copy()
+    program = symbolic.supernodal_program.copy()
     starts = program[program[STARTS_AT] :][: program[SUPERNODES]]
     s = int(np.searchsorted(program[starts + 2], row, side="right")) - 1
     at = int(starts[s])
@@ -59,8 +59,9 @@ def singular_step(
     sizes = program[at + PANEL_FIELDS : at + PANEL_FIELDS + pivots]
     block = int(np.searchsorted(np.cumsum(sizes), row - first, side="right"))
     w = int(sizes[block])
-    program[SUPERNODES], program[NODAL_AT] = s + 1, 0
-    program[at + 5], program[at + 7] = block, 0  # stop before the block, update nothing
+    program[SUPERNODES] = s + 1
+    program[at + BLOCKS] = block  # stop before the block, update nothing
+    program[program[program[TARGETS_AT] + s]] = 0
     factorize_supernodes(program, values, -1.0, magnitude, arena, np.empty(3))
 
     place = lower + (row - first) * (p + q + 1)

@@ -138,8 +138,10 @@ class Factorization:
     def _allocate(self, symbolic: Symbolic, fronts: Fronts | None = None) -> None:
         """Make new arrays for an elimination order, in which fronts may delay pivots."""
         self.symbolic, self.program, self.fronts = symbolic, symbolic.program, fronts
+        if self.dtype.kind == "c":
+            self.program = symbolic.supernodal_program
         if not self.refines_rows:
-            self.program = symbolic.program.copy()
+            self.program = self.program.copy()
             self.program[REFINED] = NO_BLOCKS
         if self.last:
             stay = int(symbolic.graph.size[list(self.last)].sum())

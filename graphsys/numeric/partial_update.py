@@ -61,7 +61,7 @@ class Reach:
     @classmethod
     def of(cls, symbolic: Symbolic) -> Reach:
         """Tables of a symbolic factorization."""
-        program = symbolic.program
+        program = symbolic.supernodal_program
         count = int(program[SUPERNODES])
         updates, blocks = reach_sizes(program)
         super_of_row = np.empty(int(program[ROWS]), np.int64)
@@ -109,7 +109,7 @@ class Reach:
             See `kernels.single.fused_solve`; gets the result for all supernodes.
         """
         failed = refactorize_reached(
-            self.symbolic.program,
+            self.symbolic.supernodal_program,
             self.load_start,
             self.source_start,
             self.source,

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from graphsys.kernels.base.layout import (
     ARENA_TOTAL,
-    NODAL_AT,
+    NODES,
     ROWS,
     SCALAR_FILL_AT,
     SCALAR_FILLS,
     SHORT,
+    SUPERNODES,
     WIDEST,
 )
 from graphsys.kernels.base.widths import LANES
@@ -30,7 +31,7 @@ Ints = NDArray[np.int64]
 
 def has_scalar_table(program: Ints) -> bool:
     """True if all nodes of a program are single rows, eliminated one by one."""
-    return bool(program[NODAL_AT] and program[WIDEST] == 1)
+    return bool(0 < program[NODES] == program[SUPERNODES] and program[WIDEST] == 1)
 
 
 class ScalarArrays(NamedTuple):

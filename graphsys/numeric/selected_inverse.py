@@ -103,8 +103,9 @@ def selected_inverse(factorization: Factorization) -> SelectedInverse:
 
 def _by_supernodes(symbolic: Symbolic, arena: Array) -> Array:
     """Blocks of the inverse by the factors of all supernodes, in the layout of the values."""
-    graph, program = symbolic.graph, wide_program(symbolic.program)
-    arena = wide_factors(symbolic.program, program, arena)
+    graph, panels = symbolic.graph, symbolic.supernodal_program
+    program = wide_program(panels)
+    arena = wide_factors(panels, program, arena)
     inverse = np.empty(int(program[ARENA_SIZE]), arena.dtype)
     invert_selected(program, arena, np.empty(selected_work_size(program), arena.dtype), inverse)
     values = np.empty(graph.nnz, arena.dtype)

@@ -116,7 +116,7 @@ class Tasks:
     @classmethod
     def of(cls, reach: Reach, threads: int) -> Tasks:
         """Tasks: subtrees of the elimination tree, the largest first, and what is above them."""
-        program, count = reach.symbolic.program, reach.parent.size
+        program, count = reach.symbolic.supernodal_program, reach.parent.size
         own, below = np.empty((2, count))
         root = np.empty(count, np.int64)
         task_costs(program, reach.super_of_row, own)
@@ -167,7 +167,7 @@ class Tasks:
         arena: Array,
     ) -> int:
         """Tasks of one thread: 0, or 1 + the row of a singular pivot block."""
-        reach, program = self.reach, self.reach.symbolic.program
+        reach, program = self.reach, self.reach.symbolic.supernodal_program
         tables = reach.load_start, reach.source_start, reach.source, reach.update_at
         panels, total = int(program[ARENA_SIZE]), int(program[ARENA_TOTAL])
         state, info = np.array([-1, 0, -1]), np.array([1.0, 0.0, 0.0])

@@ -5,7 +5,7 @@ import pytest
 
 import graphsys as gs
 from graphsys.families import body_joint_tree, random_saddle_system, random_system
-from graphsys.kernels.base.layout import ARENA_SIZE, NODAL_AT, SUPERNODES
+from graphsys.kernels.base.layout import ARENA_SIZE, NODAL_AT, REPEATED, STARTS_AT, SUPERNODES
 from graphsys.kernels.blocks import prefetch
 from graphsys.kernels.single import nodal_ldu
 
@@ -43,8 +43,9 @@ def test_every_block_of_the_matrix_is_asked_for_once(name, monkeypatch):
     asked, fetch_block = recorder(system.values.size)
     monkeypatch.setattr(nodal_ldu, "fetch_block", fetch_block)
     at = program[NODAL_AT]
-    for _ in range(program[SUPERNODES]):
-        at = python(nodal_ldu._fetch_node)(program, at, system.values, False)
+    for s in range(program[SUPERNODES]):
+        rows = program[program[program[STARTS_AT] + s]]
+        at = python(nodal_ldu._fetch_node)(program, at + REPEATED, rows, system.values, False)
     assert at == program.size
     assert (asked == 1).all()
 
@@ -56,7 +57,7 @@ def test_half_of_a_symmetric_matrix_is_asked_for(monkeypatch):
     monkeypatch.setattr(nodal_ldu, "fetch_block", fetch_block)
     at = program[NODAL_AT]
     for _ in range(program[SUPERNODES]):
-        at = python(nodal_ldu._fetch_node)(program, at, system.values, True)
+        at = python(nodal_ldu._fetch_node)(program, at + REPEATED, 6, system.values, True)
     assert at == program.size
     assert asked.max() == 1
     assert asked.sum() == 36 * (30 + 29)  # nodes and edges

@@ -6,6 +6,7 @@ import pytest
 from numba import njit
 
 import graphsys as gs
+from graphsys.kernels.base.layout import PANEL_FIELDS
 from graphsys.kernels.blocks import blocks, nodes, reference
 
 TYPES = [np.float64, np.float32]
@@ -14,7 +15,9 @@ STARTS = 3  # where the programs below say where their panels begin
 
 @njit
 def compiled_eliminate(arena, values, program, magnitude, given_at, symmetric, x):
-    nodes.eliminate_node(arena, values, program, 1, magnitude, given_at, symmetric, 0, x)
+    nodes.eliminate_node(
+        arena, values, program, 1, PANEL_FIELDS + 1, magnitude, given_at, symmetric, 0, x
+    )
 
 
 @njit
@@ -93,7 +96,8 @@ def node(rng, w, sizes, symmetric, dtype):
     zeros = upper + w * below
     free = zeros + 8
     places = np.cumsum([0, *sizes])[:-1].tolist()
-    program, at = [99, w, below, below + 4, lower, upper, len(sizes), -1], 5
+    panel = [99, w, below, below + 4, lower, upper, *[99] * (PANEL_FIELDS - 5)]
+    program, at = [*panel, len(sizes), -1], 5
     for i, (rows, place) in enumerate(zip(sizes, places, strict=True)):
         outside = i % 2 == 0
         left, right = (
@@ -132,7 +136,7 @@ def test_a_node_is_eliminated_like_its_twin_and_nothing_else_is_touched(w, symme
 
             compiled_eliminate(result, values, program, held, rows, symmetric, x)
             reference.eliminate_node(
-                expected, values, program, 1, expected_held, rows, symmetric, 0, z
+                expected, values, program, 1, PANEL_FIELDS + 1, expected_held, rows, symmetric, 0, z
             )
 
             assert np.array_equal(held, expected_held)
@@ -197,7 +201,7 @@ def panels(w, lists, several=None, one_triangle=False):
         first, upper = 2 + (w + 1) * s, used + (w + below) * w
         blocks = 2 if s == several else 1
         place = -1 - upper if one_triangle else upper
-        panel += [w, below, first, used, place, blocks, len(lengths), 0, 0, w]
+        panel += [w, below, first, used, place, blocks, len(lengths), w]
         panel += np.column_stack([places, lengths, behind + places]).ravel().tolist()
         used = upper + (w * w if one_triangle else w * below)
     program = np.array([7] * STARTS + starts + panel, np.int64)

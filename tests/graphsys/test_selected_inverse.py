@@ -149,7 +149,7 @@ def test_it_takes_twice_the_operations_of_the_factorization(monkeypatch, graph, 
     # 2 d s (s + 2 d) relative to d s (s + 2 d) and more. A tenth more for zeros in supernodes.
     system = dominant(graph, 6, symmetric=symmetric)
     factor = system.factorize(system.analyze("amd"))
-    program, arena = factor.symbolic.program, factor._factorization.arena
+    program, arena = factor.symbolic.supernodal_program, factor._factorization.arena
     work = np.empty(kernels.selected_work_size(program))
     inverse = np.empty_like(arena)
     arguments = (program, arena, work, inverse)
@@ -162,7 +162,7 @@ def test_on_chains_it_takes_operations_in_proportion_to_the_nodes(monkeypatch):
     counts = []
     for n in (40, 80, 160):
         factor = dominant(gs.chain(n), 3).factorize()
-        program, arena = factor.symbolic.program, factor._factorization.arena
+        program, arena = factor.symbolic.supernodal_program, factor._factorization.arena
         work = np.empty(kernels.selected_work_size(program))
         inverse = np.empty_like(arena)
         arguments = (program, arena, work, inverse)

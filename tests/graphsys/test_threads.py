@@ -106,9 +106,9 @@ def test_who_waits_long_leaves_and_goes_on_where_it_was():
 
     def take_part(task_start, state):
         return parallel.take_part(
-            symbolic.program, tables, (task_start, part.task), ticket, part.ready, part.ready[-1],
-            system.values, 1e-14, int(symbolic.program[ARENA_SIZE]), state, magnitude, arena,
-            np.array([1.0, 0.0, 0.0]),
+            symbolic.supernodal_program, tables, (task_start, part.task),
+            ticket, part.ready, part.ready[-1], system.values, 1e-14,
+            int(symbolic.program[ARENA_SIZE]), state, magnitude, arena, np.array([1.0, 0.0, 0.0]),
         )  # fmt: skip
 
     root = np.array([part.task_start.size - 2, part.task_start[-2], -1])

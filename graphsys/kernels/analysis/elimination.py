@@ -454,25 +454,17 @@ def earlier_blocks(
 
     ``later[start[k]:start[k + 1]]`` are ascending; blocks without entries are left out.
     """
-    n = order.size
-    for k in range(n + 1):
-        start[k] = 0
-    for counted in range(2):
-        for j in range(n):
-            node = order[j]
-            for p in range(neighbor_start[node], neighbor_start[node + 1]):
-                k = position[neighbor[p]]
-                if k < j and size[node] > 0 and size[neighbor[p]] > 0:
-                    if counted:
-                        at = start[k]
-                        later[at], lower[at], upper[at] = j, block_at[p], block_at[reverse[p]]
-                    start[k] += 1
-        if not counted:  # a count becomes the first place, which moves on to the next one's
-            total = 0
-            for k in range(n):
-                count = start[k]
-                start[k] = total
-                total += count
-    for k in range(n, 0, -1):
-        start[k] = start[k - 1]
-    start[0] = 0
+    total = 0
+    for k in range(order.size):
+        node, first = order[k], total
+        start[k] = first
+        for p in range(neighbor_start[node], neighbor_start[node + 1]):
+            j = position[neighbor[p]]
+            if j > k and size[node] > 0 and size[neighbor[p]] > 0:
+                at = total  # few are later: its elimination takes a step for each pair of these
+                while at > first and later[at - 1] > j:
+                    later[at], lower[at], upper[at] = later[at - 1], lower[at - 1], upper[at - 1]
+                    at -= 1
+                later[at], lower[at], upper[at] = j, block_at[reverse[p]], block_at[p]
+                total += 1
+    start[order.size] = total

@@ -1,25 +1,29 @@
 """Layout of the program: all integers the numeric kernels read, in one int64 array.
 
-It is made once by `program.supernodal` and read forwards. A *row* is a scalar row in elimination
-order; supernode s has the p rows ``first:first + p`` as pivots and q later rows below them.
+It is made once by `program.factor_structure` and read forwards. A *row* is a scalar row in
+elimination order; supernode s has the p rows ``first:first + p`` as pivots and q later rows below
+them. The first ``nodes`` supernodes are single small nodes, which `nodal_ldu` factorizes.
 
 Header, at the places named below, then
 
 =============  ==================================================================================
 order          ``rows`` entries: the user's row of each row
-load           for each block: (source in values, rows, columns, destination in arena, leading
-               dimension)
 starts         for each supernode: where its part of the panels begins
-panels         for each supernode: (p, q, first, lower, upper, pivots, runs, targets,
-               where its first target is), then the sizes of its pivot blocks and its runs (place
-               among the q rows, length, first row); ``upper`` is -1 - a place where only one
-               triangle is stored
-targets        for each target of each supernode: (lower, leading dimension, upper, p, first,
-               column runs, runs), then its runs (place among the q rows, length, place
-               among the target's rows); the first ``column runs`` of them lie among the target's
-               pivots
-nodal          where ``nodal_at`` is not 0: the same factorization for small nodes, see `nodal_ldu`
+panels         for each supernode: (p, q, first, lower, upper, pivots, runs), then the sizes of its
+               pivot blocks and its runs (place among the q rows, length, first row); ``upper`` is
+               -1 - a place where only one triangle is stored
+nodal          for each of the first ``nodes`` supernodes: its updates, see `nodal_ldu`
+load           for each block of the other supernodes: (source in values, rows, columns,
+               destination in arena, leading dimension)
+targets_at     for each other supernode: where its targets begin
+targets        for each other supernode: how many it has, then for each of them (lower, leading
+               dimension, upper, p, first, column runs, runs), then its runs (place among the q
+               rows, length, place among the target's rows); the first ``column runs`` of them lie
+               among the target's pivots
 =============  ==================================================================================
+
+Complex numbers, lanes, updates of a part, threads and selected inverses work with panels alone:
+`Symbolic.supernodal_program` is the same program with ``nodes`` = 0, of the same factors.
 
 The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p with the pivots'
 block on top, ``upper`` is p x q. All lower ones come first, since a substitution reads one kind
@@ -29,7 +33,7 @@ hold their inverses D^-1, the columns below them L (not scaled), the rows to the
 Of a symmetric matrix, U = L^T, of a Hermitian one L^H. A supernode with many rows below stores no
 ``upper`` panel: kernels compute the columns of W that they need from D^-1 and L. In its place are
 copies of the pivot blocks D of at most `SMALL` rows that are weak; others begin with infinity
-(`blocks.weak`). ``one_triangle`` counts these supernodes; the nodal part has none.
+(`blocks.weak`). ``one_triangle`` counts these supernodes; none is of the first ``nodes``.
 
 After the panels comes ``work``, room for 8 columns of the ``widest`` pivot block, for `WEAK_WORK`
 numbers at least and for 256 where that has more than 8 rows, and from its place ``scaled`` on for
@@ -38,9 +42,9 @@ There are three magnitudes for each row, see `growth`. Where nodes are ``short``
 (`analysis.pivot_supply`), factors are doubtful whatever these are.
 """
 
-from graphsys.kernels.base.jit import interpreted, kernel
+from graphsys.kernels.base.jit import inlined, interpreted, kernel
 
-VERSION = 11
+VERSION = 12
 
 #: Status of kernels that were compiled with another layout, as those in code that a user's numba
 #: has cached before an update: nothing was read or written.
@@ -61,26 +65,31 @@ STALE = -2
     WIDEST,
     ARENA_TOTAL,
     NODAL_AT,
+    NODES,
+    TARGETS_AT,
     SHORT,
     REFINED,
     ONE_TRIANGLE,
     SCALED,
     HEADER,
-) = range(19)
+) = range(21)
 
 #: Values of ``program[SYMMETRIC]``, which is 0 where A has no symmetry: A = A^T and A = A^H.
 TRANSPOSE, HERMITIAN = 1, 2
 
-PANEL_FIELDS = 9
+PANEL_FIELDS = 7
 # Places in a panel.
-PIVOTS, BELOW, FIRST, LOWER, UPPER, BLOCKS, RUNS, TARGETS, TARGET_AT = range(PANEL_FIELDS)
+PIVOTS, BELOW, FIRST, LOWER, UPPER, BLOCKS, RUNS = range(PANEL_FIELDS)
 RUN_FIELDS = 3
 TARGET_FIELDS = 7
 LOAD_FIELDS = 5
 #: Fields of the nodal part.
-NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 7, 5, 4
-# Places in a node.
-NODE_ROWS, NODE_BELOW, NODE_FIRST, NODE_LOWER, NODE_UPPER, NODE_NEIGHBOURS = range(6)
+NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 2, 5, 4
+#: Fields of its panel that a node begins with where nodes have several rows: what it reads lies
+#: together then. Without them chains and trees of nodes of 2 to 6 rows take 2 to 8 % longer.
+REPEATED = 5
+# Places in a node, after these.
+NEIGHBOURS, DIAGONAL = range(NODE_FIELDS)
 
 #: Places in ``info``, the result of a factorization: see `ldu.factorize`.
 PIVOT_RATIO, WEAKEST, GROWTH = range(3)
@@ -110,8 +119,27 @@ def work_sizes(program, count):
 
 
 def is_nodal(program, dtype) -> bool:
-    """True if numbers of a type are factorized by the program of `nodal_ldu`: real ones."""
-    return bool(program[NODAL_AT]) and dtype.kind != "c"
+    """True if numbers of a type are factorized by `nodal_ldu` alone: real ones."""
+    return bool(0 < program[NODES] == program[SUPERNODES]) and dtype.kind != "c"
+
+
+@inlined
+def only_nodes(program):
+    """True if all supernodes are single small nodes: `nodal_ldu` factorizes real numbers alone."""
+    return program[NODES] > 0 and program[NODES] == program[SUPERNODES]
+
+
+@inlined
+def repeated(program):
+    """How many fields of its panel a node of the nodal part repeats."""
+    return REPEATED if program[WIDEST] > 1 else 0
+
+
+@inlined
+def targets_of(program, s):
+    """How many targets supernode s has, which is not of the first ``nodes``, and their place."""
+    at = program[program[TARGETS_AT] + s - program[NODES]]
+    return program[at], at + 1
 
 
 @kernel

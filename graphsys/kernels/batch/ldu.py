@@ -15,7 +15,6 @@ from graphsys.kernels.base.layout import (
     LOAD_FIELDS,
     LOADS,
     PANEL_FIELDS,
-    PANELS_AT,
     ROWS,
     SHORT,
     STARTS_AT,
@@ -24,6 +23,7 @@ from graphsys.kernels.base.layout import (
     TARGET_FIELDS,
     WORK_AT,
     panels_hold,
+    targets_of,
 )
 from graphsys.kernels.base.widths import GROWN, LANES
 from graphsys.kernels.batch.substitution import (
@@ -80,9 +80,7 @@ def fill_schedule(program, table, touched, first_load, filled):
         first_load[s] = min(first_load[s], first_load[s + 1])
     place = 0
     for s in range(count):
-        at = program[program[STARTS_AT] + s]
-        targets = program[at + 7]
-        at = program[at + 8]
+        targets, at = targets_of(program, s)
         head = place
         table[head] = 0
         place += 1
@@ -226,12 +224,11 @@ def factorize_groups(
             magnitude[i] = 0.0
         for lane in range(system, system + LANES):
             ratio[lane] = 1.0
-        at, place = program[PANELS_AT], 0
-        for _ in range(program[SUPERNODES]):
+        place = 0
+        for s in range(program[SUPERNODES]):
             place = _load(program, table, place, values, system * nnz, nnz, magnitude, arena, base)
-            panel = at
-            targets, target_at = program[at + 7], program[at + 8]
-            at += PANEL_FIELDS + program[at + 5] + 3 * program[at + 6]
+            panel = program[program[STARTS_AT] + s]
+            targets, target_at = targets_of(program, s)
             eliminate_supernode(
                 program, panel, arena, base, magnitude, LANES, work_at, (ratio, system),
                 _invert, _scale, _keep, subtract_lanes, raise_lanes,

@@ -20,6 +20,7 @@ from graphsys.kernels.base.layout import (
     SYMMETRIC,
     UPDATE_FIELDS,
     WORK_AT,
+    repeated,
 )
 from graphsys.kernels.base.widths import LANES, SMALL
 from graphsys.kernels.batch.ldu import lane_growth, pass_over
@@ -76,6 +77,7 @@ def solve_nodes(
     zeros, steps = LANES * program[WORK_AT], LANES * program[ARENA_TOTAL]
     scratch = steps + LANES * SMALL * SMALL
     symmetric, far = program[SYMMETRIC] != 0, is_far(values.size, values) and nnz > 0
+    copied = repeated(program)
     for g in range(first_group, last_group):
         system = min(LANES * g, count - LANES)
         values_at = system * nnz
@@ -95,10 +97,12 @@ def solve_nodes(
         for lane in range(system, system + LANES):
             ratio[lane] = 1.0
         at = program[NODAL_AT]
-        for _ in range(program[SUPERNODES]):
-            w, q, first = program[at], program[at + 1], LANES * program[at + 2]
-            d, upper, neighbours = LANES * program[at + 3], LANES * program[at + 4], program[at + 5]
-            source, m = program[at + 6], w + q
+        for s in range(program[SUPERNODES]):
+            panel = at if copied > 0 else program[program[STARTS_AT] + s]
+            at += copied
+            w, q, first = program[panel], program[panel + 1], LANES * program[panel + 2]
+            d, upper = LANES * program[panel + 3], LANES * program[panel + 4]
+            neighbours, source, m = program[at], program[at + 1], w + q
             at += NODE_FIELDS
             last = at + NEIGHBOUR_FIELDS * neighbours
             if source >= 0:

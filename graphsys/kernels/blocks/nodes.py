@@ -15,24 +15,27 @@ transposed_nodes = LazyModule("graphsys.kernels.llvm.transposed_nodes")
 
 @intrinsic
 def _eliminate_node(
-    typing, arena, values, program, at, magnitude, given_at, symmetric, scaled, x
+    typing, arena, values, program, panel, at, magnitude, given_at, symmetric, scaled, x
 ):  # fmt: skip
     """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `nodal_ldu`.
 
-    The node is at place ``at`` of the program. ``magnitude[:rows]`` are largest magnitudes, and
-    ``magnitude[given_at:]`` what they were given, see `growth`. If ``scaled``, W is there already.
-    Unless x is None, also what `forward_nodes` does.
+    Its panel and its node are at these places of the program. ``magnitude[:rows]`` are largest
+    magnitudes, and ``magnitude[given_at:]`` what they were given, see `growth`. If ``scaled``, W is
+    there already. Unless x is None, also what `forward_nodes` does.
     """
-    signature = types.none(arena, values, program, at, magnitude, given_at, symmetric, scaled, x)
+    signature = types.none(
+        arena, values, program, panel, at, magnitude, given_at, symmetric, scaled, x
+    )
     real = real_name(arena.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
         solving = not isinstance(x, types.NoneType)
         function = small_elimination.eliminate_function(builder.module, real, solving)
-        arrays = [low.start(0), low.start(1), low.table(2, 3), low.start(4), low.pointer(4, 5)]
-        more = [low.start(8)] if solving else []
-        builder.call(function, [*arrays, low.integer(6), low.integer(7), *more])
+        arrays = [low.start(0), low.start(1), low.table(2, 3), low.table(2, 4)]
+        arrays += [low.start(5), low.pointer(5, 6)]
+        more = [low.start(9)] if solving else []
+        builder.call(function, [*arrays, low.integer(7), low.integer(8), *more])
         return low.none()
 
     return signature, generate

@@ -9,7 +9,6 @@ from graphsys.kernels.base.layout import (
     BLOCKS,
     NEIGHBOUR_FIELDS,
     NODE_FIELDS,
-    NODE_NEIGHBOURS,
     PANEL_FIELDS,
     RUN_FIELDS,
     RUNS,
@@ -114,14 +113,14 @@ def invert_small(d, d_at, ldd, a, a_at, lda, k, k_at, s, s_at, n):
     return ratio
 
 
-def eliminate_node(arena, values, program, at, magnitude, given_at, symmetric, done, x):
+def eliminate_node(arena, values, program, panel, at, magnitude, given_at, symmetric, done, x):
     """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `nodal_ldu`.
 
-    The node is at place ``at`` of the program. If ``done``, W is there already. Unless x is None,
-    also what `forward_nodes` does.
+    Its panel and its node are at these places of the program. If ``done``, W is there already.
+    Unless x is None, also what `forward_nodes` does.
     """
-    w, q, row, lower, upper, count = program[at : at + NODE_NEIGHBOURS + 1]
-    m = w + q
+    w, q, row, lower, upper = program[panel : panel + BLOCKS]
+    m, count = w + q, program[at]
     at += NODE_FIELDS
     inverse = _matrix(arena, lower, m, w, w)
     neighbours = program[at : at + NEIGHBOUR_FIELDS * count].reshape(count, NEIGHBOUR_FIELDS)

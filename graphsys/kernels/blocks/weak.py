@@ -89,11 +89,11 @@ def add_weak(x, at, work, s, u, arena, d, m, copy, w):
 
 
 @lazy("None")
-def scale_weak_node(arena, values, program, at, symmetric):
+def scale_weak_node(arena, values, program, panel, at, symmetric):
     """W_j of all neighbours of a node of `nodal_ldu`."""
     table, work_at = pointer(program, 0), program[WORK_AT]
-    w, lower, upper, count = table[at], table[at + 3], table[at + 4], table[at + 5]
-    m, u = w + table[at + 1], work_at + WEAK_COLUMNS
+    w, lower, upper = table[panel], table[panel + 3], table[panel + 4]
+    m, u, count = w + table[panel + 1], work_at + WEAK_COLUMNS, table[at]
     first = at + NODE_FIELDS
     for j in range(first, first + NEIGHBOUR_FIELDS * count, NEIGHBOUR_FIELDS):
         columns, place, source = table[j], table[j + 1], table[j + 3 if symmetric else j + 4]

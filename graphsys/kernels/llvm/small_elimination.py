@@ -10,15 +10,15 @@ from llvmlite import ir
 
 from graphsys.kernels.base.jit import shared
 from graphsys.kernels.base.layout import (
+    BELOW,
+    FIRST,
+    LOWER,
     NEIGHBOUR_FIELDS,
-    NODE_BELOW,
+    NEIGHBOURS,
     NODE_FIELDS,
-    NODE_FIRST,
-    NODE_LOWER,
-    NODE_NEIGHBOURS,
-    NODE_ROWS,
-    NODE_UPPER,
+    PIVOTS,
     UPDATE_FIELDS,
+    UPPER,
 )
 from graphsys.kernels.llvm.columns import MaskedColumns, WideColumns
 from graphsys.kernels.llvm.emit import I64, REAL, SMALL, Emitter, cases, integer, private_function
@@ -29,24 +29,24 @@ from graphsys.kernels.llvm.small_nodes import field
 def eliminate_function(module, real, solving):
     """``W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j`` for all neighbours i, j of a node.
 
-    Arguments ``(arena, values, node, largest, original, symmetric, scaled)``: the node's place in
-    the program, laid out as in `nodal_ldu`, magnitudes by row, see `growth`, and whether W is there
-    already. With ``solving`` one more, ``x``: forward substitution with this node, as by
-    `forward_function`.
+    Arguments ``(arena, values, panel, node, largest, original, symmetric, scaled)``: the places of
+    panel and node in the program, laid out as in `layout` and `nodal_ldu`, magnitudes by row, see
+    `growth`, and whether W is there already. With ``solving`` one more, ``x``: forward substitution
+    with this node, as by `forward_function`.
     """
     pointer = REAL[real].as_pointer()
-    more = ["x"] if solving else []
+    more, tables = ["x"] if solving else [], [I64.as_pointer()] * 2
     function, builder = private_function(
         module,
         f"graphsys_eliminate_{'and_solve_' if solving else ''}{real}",
         ir.VoidType(),
-        [pointer, pointer, I64.as_pointer(), pointer, pointer, I64, I64, *[pointer] * len(more)],
-        ["arena", "values", "node", "largest", "original", "symmetric", "scaled", *more],
+        [pointer, pointer, *tables, pointer, pointer, I64, I64, *[pointer] * len(more)],
+        ["arena", "values", "panel", "node", "largest", "original", "symmetric", "scaled", *more],
     )
     if builder is None:
         return function
     emit = Emitter(builder, real)
-    w = field(builder, function.args[2], integer(NODE_ROWS), 0)
+    w = field(builder, function.args[2], integer(PIVOTS), 0)
     for size in cases(builder, w, range(1, SMALL + 1), skip=True):
         _eliminate(emit, function.args, size)
     builder.ret_void()
@@ -58,19 +58,21 @@ class _Node:
 
     def __init__(self, emit, arguments, size):
         self.emit, self.size = emit, size
-        self.arena, self.values, node, self.largest, self.original, _, _, *solving = arguments
+        self.arena, self.values, panel, node, self.largest, self.original, _, _, *solving = (
+            arguments
+        )
         b, w = emit.b, integer(size)
 
         def header(place):
-            return field(b, node, integer(place), 0)
+            return field(b, panel, integer(place), 0)
 
-        self.upper, self.neighbours = header(NODE_UPPER), header(NODE_NEIGHBOURS)
-        self.lower = header(NODE_LOWER)
-        self.m = b.add(header(NODE_BELOW), w)
+        self.upper, self.neighbours = header(UPPER), field(b, node, integer(NEIGHBOURS), 0)
+        self.lower = header(LOWER)
+        self.m = b.add(header(BELOW), w)
         self.below = b.add(self.lower, w)  # rows of neighbours in the lower panel
         self.table = b.gep(node, [integer(NODE_FIELDS)])  # of neighbours, then of updates
         self.x = solving[0] if solving else None
-        self.z = emit.at(self.x, header(NODE_FIRST)) if solving else None  # the node's unknowns
+        self.z = emit.at(self.x, header(FIRST)) if solving else None  # the node's unknowns
 
     def field(self, at, place):
         return field(self.emit.b, self.table, at, place)
@@ -95,7 +97,7 @@ def _eliminate(emit, arguments, size):
     """All neighbours of a node of ``size`` rows."""
     builder = emit.b
     node, w = _Node(emit, arguments, size), integer(size)
-    symmetric, scaled = arguments[5], arguments[6]
+    symmetric, scaled = arguments[6], arguments[7]
     own = WideColumns(builder, emit.real, size)
     panel, places = emit.at(node.arena, node.lower), range(size)
     inverse = [own.load(emit.at(panel, builder.mul(node.m, integer(k)))) for k in places]

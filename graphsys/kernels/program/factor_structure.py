@@ -7,6 +7,8 @@ from graphsys.kernels.base.layout import (
     LOAD_FIELDS,
     NEIGHBOUR_FIELDS,
     NODE_FIELDS,
+    NODES,
+    REPEATED,
     SHORT,
     UPDATE_FIELDS,
 )
@@ -17,6 +19,7 @@ from graphsys.kernels.program.supernodal import (
     measure_program,
     supernodes,
 )
+from graphsys.kernels.program.updates import append_updates, place_rows, targets_length
 
 #: The first-touch program of small nodes is faster up to a third as many updates as blocks have
 #: entries: supernodes of small blocks save more. It always is where a node updates one other.
@@ -28,10 +31,78 @@ SCALAR_UPDATES, SCALAR_MERGE = 20.0, 0.5
 #: Largest number of supernodes per node for which a matrix with monitored pivots uses supernodes:
 #: their pivot blocks have more rows to exchange. With more, they are hardly larger than nodes.
 FEW_MERGE = 0.9
-#: Numbers for each step, each block of an edge and each front entry that the two kernels share.
+#: Other graphs: nodes of at most so many rows and neighbours, without larger descendants, come
+#: first and are nodes of the nodal program, if they are such a part of all. On average they have
+#: at most so many rows times updates, and supernodes would have fewer than so many of them. Power
+#: flow of thousands of buses takes 0.6 to 0.75 of the time of supernodes alone. Where supernodes
+#: are wider it would be 0.8 to 1.2, and eight solves at once up to three times as long.
+BOTTOM_ROWS, BOTTOM_NEIGHBOURS, BOTTOM_PART = 3, 4, 0.5
+BOTTOM_UPDATES, BOTTOM_MERGE = 12.0, 3.0
+#: Numbers for each step, each block of an edge and each front entry that the kernels share.
 STEP_ROWS, BLOCK_ROWS, ENTRY_ROWS = 11, 5, 4
-#: Places in ``sizes``: those of `measure_program`, and the lengths of both parts.
-PANELS, COLUMNS, LENGTH, NODAL_LENGTH, SIZES = range(2, 7)
+#: Places in ``sizes``: those of `measure_program`.
+PANELS, COLUMNS, LENGTH, SCALED, SIZES = range(5)
+
+
+@interpreted
+def _choose_nodes(
+    node_size, elimination, joined, needy, n_last, size, super_of, super_start, turns
+):
+    """How many steps the nodal program eliminates once steps are in the order ``turns``.
+
+    ``elimination`` as in `choose_structure`. All or none, which stay in place, or the bottom of the
+    elimination tree, which moves to its front.
+    """
+    order, _, parent, below, front_start = elimination
+    n = order.size
+    least, most, entries, updates = PIVOT_ROWS, 0, 0.0, 0.0
+    alone, regular = n > 0 and n_last == 0, True
+    for k in range(n):
+        node, turns[k] = order[k], k
+        d, count = node_size[node], front_start[k + 1] - front_start[k]
+        size[k] = d
+        least, most = min(least, d), max(most, d)
+        entries += float(d) * d
+        updates += float(count) * count
+        alone = alone and not joined[k]
+        regular = regular and not needy[k]
+    if not alone or least == 0 or most > PIVOT_ROWS:
+        return 0
+    merged = supernodes(size, parent, below, joined, n_last, 0, super_of, super_start)
+    scalar = most == 1 and merged >= SCALAR_MERGE * n
+    limit = n * SCALAR_UPDATES if scalar else max(n, NODAL_UPDATES * entries)
+    if (regular or merged >= FEW_MERGE * n) and updates <= limit:
+        return n
+    if not regular:
+        return 0
+    bottom = super_start  # whether a step belongs to it
+    nodes, own, last, updates = 0, 0, -1, 0.0
+    for k in range(n):
+        bottom[k] = 1
+    for k in range(n):
+        count = front_start[k + 1] - front_start[k]
+        if size[k] > BOTTOM_ROWS or count > BOTTOM_NEIGHBOURS:
+            bottom[k] = 0
+        if bottom[k] == 0:
+            if parent[k] >= 0:
+                bottom[parent[k]] = 0
+            continue
+        nodes += 1
+        own += super_of[k] != last  # supernodes that its nodes would be
+        last = super_of[k]
+        updates += float(size[k] * count) * count
+    wide = nodes >= BOTTOM_MERGE * own
+    if wide or nodes < BOTTOM_PART * n or updates > BOTTOM_UPDATES * nodes:
+        return 0
+    first, after = 0, nodes
+    for k in range(n):
+        if bottom[k]:
+            turns[first] = k
+            first += 1
+        else:
+            turns[after] = k
+            after += 1
+    return nodes
 
 
 @interpreted
@@ -43,6 +114,7 @@ def choose_structure(
     joined,
     needy,
     n_last,
+    nodes,
     symmetric,
     # Out:
     front,
@@ -62,61 +134,58 @@ def choose_structure(
     ``by_step`` (STEP_ROWS, n + 1) gets sizes, rows and diagonal blocks of the user, supernodes,
     five numbers for each of these, and where blocks begin; ``by_block`` (BLOCK_ROWS m + SIZES,)
     later steps and places of both blocks of an edge, and sizes; ``by_entry`` (ENTRY_ROWS, e) rows
-    in panels. Returns the number of supernodes and the length of the program.
+    in panels. Returns how many steps the nodal program eliminates, the number of supernodes, and
+    the length of the program without loads and targets. ``nodes`` is the first of these, or -1: it
+    is chosen here. If that needs another order, the steps in this order are all that is written:
+    last in ``by_step``.
     """
-    node_size, user_start, neighbor_start, neighbor, diagonal_at, block_at = graph
     order, position, parent, below, front_start = elimination
-    n, m = order.size, neighbor.size // 2
-    size, super_of, load_start, work = by_step[0, :n], by_step[3], by_step[9], by_step[10]
-    later, lower, upper = by_block[:m], by_block[m : 2 * m], by_block[2 * m : 3 * m]
-    reverse, sizes = by_block[3 * m : 5 * m], by_block[5 * m :]
+    n = order.size
+    size, super_of, work = by_step[0, :n], by_step[3], by_step[10]
+    if nodes < 0:
+        nodes = _choose_nodes(
+            graph[0], elimination, joined, needy, n_last, size, super_of, super_start, work
+        )
+        if 0 < nodes < n:
+            return nodes, 0, 0
     fronts(
         edges[0], edges[1], order, position, parent, front_start,
         size, super_of, work, front, fill,
     )  # fmt: skip
+    list_blocks(graph, order, position, row_of, by_step, by_block)
+    count = supernodes(size, parent, below, joined, n_last, nodes, super_of, super_start)
+    sizes = by_block[by_block.size - SIZES :]
+    measure_program(
+        size, joined, (front_start, front), (super_of, super_start[: count + 1]), row_of,
+        symmetric, nodes, by_entry[0], by_step[4:9], sizes,
+    )  # fmt: skip
+    pairs = met = 0
+    for k in range(nodes):
+        several = front_start[k + 1] - front_start[k]
+        met += several
+        pairs += several * (several + 1) // 2 if symmetric else several * several
+    fields = NODE_FIELDS + (REPEATED if sizes[COLUMNS] > 1 else 0)
+    nodal = nodes * fields + met * NEIGHBOUR_FIELDS + pairs * UPDATE_FIELDS
+    return nodes, count, HEADER + row_of[n] + count + sizes[LENGTH] + nodal
+
+
+@interpreted
+def list_blocks(graph, order, position, row_of, by_step, by_block):
+    """Sizes, rows and blocks by steps, as `choose_structure` has them."""
+    node_size, user_start, neighbor_start, neighbor, diagonal_at, block_at = graph
+    n, m = order.size, neighbor.size // 2
     row_of[0] = 0
-    least, most, entries, updates = PIVOT_ROWS, 0, 0.0, 0.0
-    alone, regular = n > 0 and n_last == 0, True
     for k in range(n):
         node = order[k]
-        d, count = node_size[node], front_start[k + 1] - front_start[k]
-        size[k], by_step[1, k], by_step[2, k] = d, user_start[node], diagonal_at[node]
-        row_of[k + 1] = row_of[k] + d
-        least, most = min(least, d), max(most, d)
-        entries += float(d) * d
-        updates += float(count) * count
-        alone = alone and not joined[k]
-        regular = regular and not needy[k]
-    count = supernodes(size, parent, below, joined, n_last, super_of, super_start)
-    nodal = alone and least > 0 and most <= PIVOT_ROWS
-    nodal = nodal and (regular or count >= FEW_MERGE * n)
-    scalar = most == 1 and count >= SCALAR_MERGE * n
-    limit = n * SCALAR_UPDATES if scalar else max(n, NODAL_UPDATES * entries)
-    nodal = nodal and updates <= limit
-    sizes[NODAL_LENGTH] = 0
-    if nodal:
-        count = n
-        pairs = 0
-        for k in range(n + 1):
-            super_start[k] = k
-        for k in range(n):
-            super_of[k] = k
-            met = front_start[k + 1] - front_start[k]
-            pairs += met * (met + 1) // 2 if symmetric else met * met
-        more = n * NODE_FIELDS + front.size * NEIGHBOUR_FIELDS + pairs * UPDATE_FIELDS
-        sizes[NODAL_LENGTH] = more
+        by_step[0, k], by_step[1, k] = node_size[node], user_start[node]
+        by_step[2, k] = diagonal_at[node]
+        row_of[k + 1] = row_of[k] + node_size[node]
+    reverse = by_block[3 * m : 5 * m]
     reverse_edges(neighbor_start, neighbor, by_step[4, :n], reverse)
     earlier_blocks(
         node_size, neighbor_start, neighbor, block_at, reverse, order, position,
-        load_start, later, lower, upper,
+        by_step[9], by_block[:m], by_block[m : 2 * m], by_block[2 * m : 3 * m],
     )  # fmt: skip
-    of_targets = measure_program(
-        size, joined, (front_start, front), (super_of, super_start[: count + 1]), row_of,
-        symmetric and not nodal, work, by_entry[0], by_step[4:9], sizes,
-    )  # fmt: skip
-    loaded = n + load_start[n] * (1 if symmetric else 2)
-    sizes[LENGTH] = HEADER + row_of[n] + LOAD_FIELDS * loaded + count + sizes[PANELS] + of_targets
-    return count, sizes[LENGTH] + sizes[NODAL_LENGTH]
 
 
 @interpreted
@@ -126,6 +195,7 @@ def write_program(
     joined,
     short,
     symmetric,
+    nodes,
     row_of,
     super_start,
     # In:
@@ -137,17 +207,40 @@ def write_program(
 ):
     """Program of what `choose_structure` found, with how many nodes are ``short`` of pivots."""
     n, m = row_of.size - 1, (by_block.size - SIZES) // BLOCK_ROWS
-    size, user_row, diagonal_at = by_step[0, :n], by_step[1], by_step[2]
-    super_of, load_start, work = by_step[3], by_step[9], by_step[10]
-    later, lower, upper = by_block[:m], by_block[m : 2 * m], by_block[2 * m : 3 * m]
-    loads, sizes = (load_start, later, lower, upper, diagonal_at), by_block[5 * m :]
-    build_program(
-        size, user_row, joined, step_fronts, (super_of, super_start), row_of, symmetric, loads,
-        by_entry[0], by_step[4:9], sizes, work, program,
+    size, user_row, super_of, work = by_step[0, :n], by_step[1], by_step[3], by_step[10]
+    at = build_program(
+        size, user_row, joined, step_fronts, (super_of, super_start), row_of, symmetric,
+        by_entry[0], by_step[4:9], by_block[5 * m :], program,
     )  # fmt: skip
     program[SHORT] = short
-    if sizes[NODAL_LENGTH] > 0:
+    if nodes > 0:
         append_nodal(
-            size, row_of, step_fronts, symmetric, loads, by_entry[0], work, by_entry[1:], program,
-            sizes[LENGTH],
+            size, row_of, super_of, step_fronts, symmetric, _loads(by_step, by_block, m), nodes,
+            by_entry[0], work, by_entry[1:], program, at,
         )  # fmt: skip
+
+
+@interpreted
+def updates_length(row_of, symmetric, by_step, by_block, program, super_of_row):
+    """Length of loads and targets; supernode of each row."""
+    n, load_start, nodes = row_of.size - 1, by_step[9], program[NODES]
+    place_rows(program, super_of_row)
+    loads = (load_start[n] - load_start[nodes]) * (1 if symmetric else 2)
+    for k in range(nodes, n):
+        loads += row_of[k + 1] > row_of[k]
+    return LOAD_FIELDS * loads + targets_length(program, super_of_row)
+
+
+@interpreted
+def write_updates(row_of, symmetric, by_step, by_block, super_of_row, program, at):
+    """Loads and targets, of what `list_blocks` found, from place ``at`` of the program on."""
+    n, m = row_of.size - 1, (by_block.size - SIZES) // BLOCK_ROWS
+    loads = _loads(by_step, by_block, m)
+    append_updates(by_step[0, :n], row_of, symmetric, loads, super_of_row, program, at)
+
+
+@interpreted
+def _loads(by_step, by_block, m):
+    """Blocks by steps, as `append_updates` takes them."""
+    later, lower, upper = by_block[:m], by_block[m : 2 * m], by_block[2 * m : 3 * m]
+    return by_step[9], later, lower, upper, by_step[2]

@@ -1,15 +1,18 @@
-"""Nodal program: first-touch factorization in which every supernode is one small node."""
+"""Nodal program: first-touch factorization of supernodes that are one small node each."""
 
 from graphsys.kernels.base.jit import interpreted
 from graphsys.kernels.base.layout import (
     NEIGHBOUR_FIELDS,
     NODAL_AT,
     NODE_FIELDS,
+    NODES,
+    REPEATED,
     STARTS_AT,
     UPDATE_FIELDS,
+    WIDEST,
     WORK_AT,
 )
-from graphsys.kernels.program.supernodal import _find
+from graphsys.kernels.program.updates import block_place
 
 
 @interpreted
@@ -17,9 +20,11 @@ def append_nodal(
     # Tables:
     size,
     row_of,
+    super_of,
     fronts,
     symmetric,
     loads,
+    nodes,
     # In:
     offset,
     # Work:
@@ -29,15 +34,15 @@ def append_nodal(
     program,
     at,
 ):
-    """Write the nodal part from place ``at`` of the program; tables as in `build_program`.
+    """Write the nodal part of the first ``nodes`` steps from place ``at`` of the program.
 
-    ``touched`` has room for n, ``by_entry`` is (3, length of front).
+    Tables as of `append_updates`. ``touched`` has room for n, ``by_entry`` is (3, length of front).
+    Returns the next place.
     """
     front_start, front = fronts
     load_start, load_node, load_lower, load_upper, diagonal_at = loads
-    n = size.size
     edge, touched_lower, touched_upper = by_entry[0], by_entry[1], by_entry[2]
-    for k in range(n):
+    for k in range(nodes):
         touched[k] = False
         load = load_start[k]
         for e in range(front_start[k], front_start[k + 1]):
@@ -46,19 +51,17 @@ def append_nodal(
             if load < load_start[k + 1] and load_node[load] == front[e]:
                 edge[e] = load
                 load += 1
-    program[NODAL_AT] = at
+    program[NODAL_AT], program[NODES] = at, nodes
     starts = program[STARTS_AT]
     zeros = program[WORK_AT]
-    for k in range(n):
+    for k in range(nodes):
         first, last = front_start[k], front_start[k + 1]
         panel = program[starts + k]
-        program[at] = size[k]
-        program[at + 1] = program[panel + 1]
-        program[at + 2] = row_of[k]
-        program[at + 3] = program[panel + 3]
-        program[at + 4] = program[panel + 4]
-        program[at + 5] = last - first
-        program[at + 6] = -1 if touched[k] else diagonal_at[k]
+        for field in range(REPEATED if program[WIDEST] > 1 else 0):
+            program[at] = program[panel + field]
+            at += 1
+        program[at] = last - first
+        program[at + 1] = -1 if touched[k] else diagonal_at[k]
         at += NODE_FIELDS
         for e in range(first, last):
             left = program[panel + 3] + size[k] + offset[e]
@@ -73,35 +76,43 @@ def append_nodal(
             j = front[e_column]
             for e_row in range(e_column if symmetric else first, last):
                 i = front[e_row]
-                earlier, later = i, j
-                if i > j:
-                    earlier, later = j, i
-                panel = program[starts + earlier]
-                p, m = program[panel], program[panel] + program[panel + 1]
-                if i == j:
-                    to, ld = program[panel + 3], m
-                    source, lds = diagonal_at[i], size[i]
-                    if touched[i]:
-                        source, lds = ~to, m
+                earlier = min(i, j)
+                panel = program[starts + super_of[earlier]]
+                to, ld = block_place(program, panel, row_of[i], row_of[j])
+                source, lds = ~to, ld
+                if earlier >= nodes:  # a panel that is loaded
+                    pass
+                elif i == j:
+                    if not touched[i]:
+                        source, lds = diagonal_at[i], size[i]
                     touched[i] = True
                 else:
-                    entry = _find(front, front_start[earlier], front_start[earlier + 1], later)
+                    entry = _find(front, front_start[earlier], front_start[earlier + 1], max(i, j))
                     if i > j:
-                        to, ld = program[panel + 3] + p + offset[entry], m
-                        here, mine, lds = touched_lower[entry], load_lower, size[i]
+                        here, mine = touched_lower[entry], load_lower
                         touched_lower[entry] = True
                     else:
-                        to, ld = program[panel + 4] + offset[entry] * p, p
-                        here, mine, lds = touched_upper[entry], load_upper, size[i]
+                        here, mine = touched_upper[entry], load_upper
                         touched_upper[entry] = True
-                    if here:
-                        source, lds = ~to, ld
-                    elif edge[entry] >= 0:
-                        source = mine[edge[entry]]
-                    else:
+                    if not here and edge[entry] >= 0:
+                        source, lds = mine[edge[entry]], size[i]
+                    elif not here:
                         source, lds = ~zeros, 0
                 program[at] = source
                 program[at + 1] = lds
                 program[at + 2] = to
                 program[at + 3] = ld
                 at += UPDATE_FIELDS
+    return at
+
+
+@interpreted
+def _find(front, first, last, k):
+    """Place of k in the ascending front[first:last]."""
+    while first < last:
+        middle = (first + last) // 2
+        if front[middle] < k:
+            first = middle + 1
+        else:
+            last = middle
+    return first

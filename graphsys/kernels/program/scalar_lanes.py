@@ -13,6 +13,7 @@ from graphsys.kernels.base.layout import (
     SCALAR_ROWS,
     SCALAR_SYMMETRIC,
     SCALAR_VECTORS,
+    STARTS_AT,
     SYMMETRIC,
     UPDATE_FIELDS,
 )
@@ -23,7 +24,7 @@ def scalar_lengths(program):
     """Most words of the table, and vectors of the factors with one for what nothing reads."""
     words, vectors, at = SCALAR_HEADER, 1, program[NODAL_AT]
     for _ in range(program[ROWS]):
-        count = program[at + 5]
+        count = program[at]
         pairs = count * (count + 1) // 2 if program[SYMMETRIC] else count * count
         words += 3 + count + pairs
         vectors += 1 + (count if program[SYMMETRIC] else 2 * count)
@@ -51,7 +52,8 @@ def fill_scalar_table(
     used[last] = 1
     for k in range(rows):
         row[program[program[ORDER_AT] + k]] = k
-        count, lower, upper = program[at + 5], program[at + 3], program[at + 4]
+        panel = program[program[STARTS_AT] + k]
+        count, lower, upper = program[at], program[panel + 3], program[panel + 4]
         table[SCALAR_HEADER + 2 * k + 1] = first
         moved[lower] = first
         for i in range(count):
@@ -64,8 +66,9 @@ def fill_scalar_table(
         place[k] = last
     at, to = program[NODAL_AT], SCALAR_HEADER + 2 * rows
     for k in range(rows):
-        count, source, pivot = program[at + 5], program[at + 6], table[SCALAR_HEADER + 2 * k + 1]
-        lower, upper = program[at + 3] + 1, program[at + 4]
+        panel = program[program[STARTS_AT] + k]
+        count, source, pivot = program[at], program[at + 1], table[SCALAR_HEADER + 2 * k + 1]
+        lower, upper = program[panel + 3] + 1, program[panel + 4]
         table[SCALAR_HEADER + 2 * k] = to
         table[to] = 2 * count + (source < 0)
         to += 1

@@ -1,4 +1,4 @@
-"""Supernodes and the program of the numeric kernels (its layout: `program`)."""
+"""Supernodes and their panels in the program of the numeric kernels (its layout: `layout`)."""
 
 from graphsys.kernels.base.jit import interpreted
 from graphsys.kernels.base.layout import (
@@ -8,9 +8,9 @@ from graphsys.kernels.base.layout import (
     BY_PIVOTS,
     HEADER,
     LOAD_AT,
-    LOAD_FIELDS,
     LOADS,
     NODAL_AT,
+    NODES,
     ONE_TRIANGLE,
     ORDER_AT,
     PANEL_FIELDS,
@@ -22,7 +22,7 @@ from graphsys.kernels.base.layout import (
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
-    TARGET_FIELDS,
+    TARGETS_AT,
     VERSION,
     WEAK_WORK,
     WIDEST,
@@ -52,6 +52,7 @@ def supernodes(
     below,
     joined,
     n_last,
+    nodes,
     # Out:
     super_of,
     super_start,
@@ -59,7 +60,8 @@ def supernodes(
     """Supernode of each step, and where each starts; returns how many.
 
     ``below`` counts the later rows of each step; a step is ``joined`` when it must share a pivot
-    block with the next one. No supernode reaches into the ``n_last`` last steps.
+    block with the next one. No supernode reaches into the ``n_last`` last steps, and each of the
+    ``nodes`` first ones is one.
     """
     n = size.size
     count = -1
@@ -68,7 +70,7 @@ def supernodes(
     for k in range(n):
         own = float(size[k]) * (size[k] + 2 * below[k])
         extend = False
-        if k > 0 and parent[k - 1] == k and k != n - n_last:
+        if k > nodes and parent[k - 1] == k and k != n - n_last:
             wider = columns + size[k]
             full = float(wider) * (wider + 2 * below[k])
             zeros = full - (entries + own)
@@ -90,44 +92,6 @@ def supernodes(
 
 
 @interpreted
-def _find(front, first, last, k):
-    """Place of k in the ascending front[first:last]."""
-    while first < last:
-        middle = (first + last) // 2
-        if front[middle] < k:
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
-@interpreted
-def _targets(front, first, last, row_of, super_of, super_start, runs_of):
-    """Sizes of one supernode's part: (runs, targets, runs of all targets).
-
-    Leaves in ``runs_of[e - first]`` how many runs start at or after entry e of the front.
-    """
-    runs = 0
-    for e in range(last - 1, first - 1, -1):
-        if e == last - 1 or front[e + 1] != front[e] + 1:
-            runs += 1
-        runs_of[e - first] = runs
-    targets = 0
-    of_targets = 0
-    for e in range(first, last):
-        t = super_of[front[e]]
-        if e > first and super_of[front[e - 1]] == t:
-            continue
-        targets += 1
-        of_targets += runs_of[e - first]
-        # a run that continues after the target's pivots is cut there
-        end = _find(front, e, last, super_start[t + 1])
-        if end < last and front[end - 1] + 1 == front[end]:
-            of_targets += 1
-    return runs, targets, of_targets
-
-
-@interpreted
 def measure_program(
     # Tables:
     size,
@@ -136,8 +100,7 @@ def measure_program(
     supernodes,
     row_of,
     halves,
-    # Work:
-    runs_of,
+    nodes,
     # Out:
     offset,
     by_supernode,
@@ -147,16 +110,16 @@ def measure_program(
 
     Last in ``sizes``, numbers of the columns of W that update one target. ``fronts`` are where the
     later steps of each step begin, and these; ``supernodes`` that of each step, and where each
-    begins. ``halves`` allows supernodes to store one triangle. ``offset`` gets the row of each
-    front entry inside its supernode's panel; ``by_supernode`` last step, rows below, places of both
-    panels, pivot blocks. Returns the length of the targets' part.
+    begins. ``halves`` allows supernodes after the first ``nodes`` to store one triangle. ``offset``
+    gets the row of each front entry inside its supernode's panel; ``by_supernode`` last step, rows
+    below, places of both panels, pivot blocks.
     """
     front_start, front = fronts
     super_of, super_start = supernodes
     last_step, below = by_supernode[0], by_supernode[1]
     lower, upper, pivots = by_supernode[2], by_supernode[3], by_supernode[4]
     count = super_start.size - 1
-    length = targets_length = arena = widest = scaled = 0
+    length = arena = widest = scaled = 0
     for s in range(count):
         last = super_start[s + 1] - 1
         last_step[s] = last
@@ -180,7 +143,7 @@ def measure_program(
             if block > widest:
                 widest = block
         copies += block * block if block <= PIVOT_ROWS else 0
-        half = halves and q >= BELOW_ONE_TRIANGLE and p * q >= ENTRIES_ONE_TRIANGLE
+        half = halves and s >= nodes and q >= BELOW_ONE_TRIANGLE and p * q >= ENTRIES_ONE_TRIANGLE
         upper[s] = copies if half else -1
         if half and p * q <= AT_ONCE:
             scaled = max(scaled, p * q)
@@ -191,11 +154,10 @@ def measure_program(
                     columns, target = 0, super_of[front[e]]
                 columns += size[front[e]]
                 scaled = max(scaled, p * columns)
-        runs, targets, of_targets = _targets(
-            front, front_start[last], front_start[last + 1], row_of, super_of, super_start, runs_of
-        )
+        runs = 0
+        for e in range(front_start[last], front_start[last + 1]):
+            runs += e == front_start[last] or front[e] != front[e - 1] + 1
         length += PANEL_FIELDS + pivots[s] + 3 * runs
-        targets_length += TARGET_FIELDS * targets + 3 * of_targets
     for s in range(count):
         if upper[s] < 0:
             upper[s] = arena
@@ -204,7 +166,6 @@ def measure_program(
             copies, upper[s] = upper[s], -1 - arena
             arena += copies
     sizes[0], sizes[1], sizes[2], sizes[3] = arena, widest, length, scaled
-    return targets_length
 
 
 @interpreted
@@ -217,30 +178,22 @@ def build_program(
     supernodes,
     row_of,
     symmetric,
-    loads,
     # In:
     offset,
     by_supernode,
     sizes,
-    # Work:
-    runs_of,
     # Out:
     program,
 ):
-    """Write the supernodal program with what `measure_program` found.
+    """Write header, order and panels with what `measure_program` found; returns the next place.
 
-    ``row_of`` (n + 1,) is the first row of each step, ``user_row`` (n,) the user's. ``loads`` are,
-    by steps, where the later neighbours begin, these, the offsets in values of the blocks
-    (neighbour, k) and (k, neighbour), and those of the diagonal blocks.
+    ``row_of`` (n + 1,) is the first row of each step, ``user_row`` (n,) the user's.
     """
     front_start, front = fronts
-    super_of, super_start = supernodes
-    load_start, load_node, load_lower, load_upper, diagonal_at = loads
+    super_start = supernodes[1]
     n, count, rows = size.size, super_start.size - 1, row_of[size.size]
-    last_step, below = by_supernode[0], by_supernode[1]
-    lower, upper = by_supernode[2], by_supernode[3]
-    arena, widest, length, scaled = sizes[0], sizes[1], sizes[2], sizes[3]
-    loaded = n + load_start[n] * (1 if symmetric else 2)  # blocks
+    upper = by_supernode[3]
+    arena, widest, scaled = sizes[0], sizes[1], sizes[3]
     program[PROGRAM_VERSION] = VERSION
     program[ROWS] = rows
     program[SUPERNODES] = count
@@ -249,12 +202,11 @@ def build_program(
     program[WORK_AT] = arena
     program[ARENA_SIZE] = arena
     program[ORDER_AT] = HEADER
-    program[LOAD_AT] = HEADER + rows
-    program[LOADS] = loaded
-    program[STARTS_AT] = HEADER + rows + LOAD_FIELDS * loaded
+    program[STARTS_AT] = HEADER + rows
     program[PANELS_AT] = program[STARTS_AT] + count
     program[WIDEST] = widest
-    program[NODAL_AT] = 0
+    program[NODAL_AT] = program[NODES] = program[LOAD_AT] = program[LOADS] = 0
+    program[TARGETS_AT] = 0
     work = max(WORK_COLUMNS * widest, WEAK_WORK)
     if widest > PIVOT_ROWS and work < MEDIUM_WORK:
         work = MEDIUM_WORK
@@ -269,75 +221,29 @@ def build_program(
             program[at] = user_row[k] + r
             at += 1
 
-    for k in range(n):
-        s = super_of[k]
-        first = row_of[super_start[s]]
-        last = last_step[s]
-        p = row_of[last + 1] - first
-        m = p + below[s]
-        local = row_of[k] - first
-        at = _put_load(
-            program, at, diagonal_at[k], size[k], size[k], lower[s] + local * m + local, m
-        )
-        for e in range(load_start[k], load_start[k + 1]):
-            j = load_node[e]
-            if super_of[j] == s:
-                row = row_of[j] - first
-                to_upper, ld = lower[s] + row * m + local, m
-            else:
-                place = _find(front, front_start[last], front_start[last + 1], j)
-                row = p + offset[place]
-                to_upper, ld = upper[s] + offset[place] * p + local, p
-            to_lower = lower[s] + local * m + row
-            at = _put_load(program, at, load_lower[e], size[j], size[k], to_lower, m)
-            if not symmetric:
-                at = _put_load(program, at, load_upper[e], size[k], size[j], to_upper, ld)
-
     at = program[PANELS_AT]
-    target_at = at + length
     for s in range(count):
         program[program[STARTS_AT] + s] = at
-        program[at + 8] = target_at
         at = _put_panel(
-            program, at, s, size, joined, fronts, supernodes, row_of, offset, by_supernode, runs_of
+            program, at, s, size, joined, fronts, super_start, row_of, offset, by_supernode
         )
-        target_at = _put_targets(
-            program, target_at, s, fronts, supernodes, row_of, offset, by_supernode
-        )
+    return at
 
 
 @interpreted
-def _put_load(program, at, source, rows, columns, to, ld):
-    """One block of the load table."""
-    program[at] = source
-    program[at + 1] = rows
-    program[at + 2] = columns
-    program[at + 3] = to
-    program[at + 4] = ld
-    return at + LOAD_FIELDS
-
-
-@interpreted
-def _put_panel(
-    program, at, s, size, joined, fronts, supernodes, row_of, offset, by_supernode, runs_of
-):
+def _put_panel(program, at, s, size, joined, fronts, super_start, row_of, offset, by_supernode):
     """One supernode: sizes, pivot blocks, runs."""
     front_start, front = fronts
-    super_of, super_start = supernodes
     last, below, lower = by_supernode[0, s], by_supernode[1, s], by_supernode[2, s]
     upper, pivots = by_supernode[3, s], by_supernode[4, s]
     front_first, front_last = front_start[last], front_start[last + 1]
-    runs, targets, _ = _targets(
-        front, front_first, front_last, row_of, super_of, super_start, runs_of
-    )
     program[at] = row_of[last + 1] - row_of[super_start[s]]
     program[at + 1] = below
     program[at + 2] = row_of[super_start[s]]
     program[at + 3] = lower
     program[at + 4] = upper
     program[at + 5] = pivots
-    program[at + 6] = runs
-    program[at + 7] = targets
+    panel = at
     at += PANEL_FIELDS
     block = 0
     for k in range(super_start[s], last + 1):
@@ -349,7 +255,7 @@ def _put_panel(
             program[at] = block
             at += 1
 
-    e = front_first
+    e, first = front_first, at
     while e < front_last:
         end = e + 1
         while end < front_last and front[end] == front[end - 1] + 1:
@@ -359,52 +265,5 @@ def _put_panel(
         program[at + 2] = row_of[front[e]]
         at += 3
         e = end
-    return at
-
-
-@interpreted
-def _put_targets(program, at, s, fronts, supernodes, row_of, offset, by_supernode):
-    """Targets of one supernode."""
-    front_start, front = fronts
-    super_of, super_start = supernodes
-    last_step, below = by_supernode[0], by_supernode[1]
-    lower, upper = by_supernode[2], by_supernode[3]
-    last = last_step[s]
-    first, front_last = front_start[last], front_start[last + 1]
-    while first < front_last:
-        t = super_of[front[first]]
-        after = super_start[t + 1]
-        t_first = row_of[super_start[t]]
-        t_p = row_of[after] - t_first
-        t_front, t_end = front_start[after - 1], front_start[after]
-        head = at
-        program[head] = lower[t]
-        program[head + 1] = t_p + below[t]
-        program[head + 2] = upper[t]
-        program[head + 3] = t_p
-        program[head + 4] = t_first
-        at += TARGET_FIELDS
-        columns = 0
-        count = 0
-        following = front_last
-        e = first
-        while e < front_last:
-            end = e + 1
-            while end < front_last and front[end] == front[end - 1] + 1 and front[end] != after:
-                end += 1
-            program[at] = offset[e]
-            program[at + 1] = row_of[front[end - 1] + 1] - row_of[front[e]]
-            if front[e] < after:
-                program[at + 2] = row_of[front[e]] - t_first
-                columns += 1
-                following = end
-            else:
-                t_front = _find(front, t_front, t_end, front[e])
-                program[at + 2] = t_p + offset[t_front]
-            at += 3
-            count += 1
-            e = end
-        program[head + 5] = columns
-        program[head + 6] = count
-        first = following
+    program[panel + 6] = (at - first) // 3
     return at

@@ -6,15 +6,15 @@ from graphsys.kernels.base.layout import (
     ARENA_TOTAL,
     BELOW,
     FIRST,
+    NODES,
     ONE_TRIANGLE,
     PIVOTS,
     STARTS_AT,
     SUPERNODES,
-    TARGET_AT,
     TARGET_FIELDS,
-    TARGETS,
     UPPER,
     WORK_AT,
+    targets_of,
 )
 from graphsys.kernels.single.ldu import write_columns
 
@@ -32,10 +32,9 @@ def place_upper(program, super_of_row):
         if program[at + UPPER] < 0:
             program[at + UPPER] = end
             end += program[at + PIVOTS] * program[at + BELOW]
-    for s in range(program[SUPERNODES]):
-        panel = program[program[STARTS_AT] + s]
-        at = program[panel + TARGET_AT]
-        for _ in range(program[panel + TARGETS]):
+    for s in range(program[NODES], program[SUPERNODES]):
+        targets, at = targets_of(program, s)
+        for _ in range(targets):
             target = program[program[STARTS_AT] + super_of_row[program[at + 4]]]
             program[at + 2] = program[target + UPPER]
             at += TARGET_FIELDS + 3 * program[at + 6]

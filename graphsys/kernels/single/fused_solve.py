@@ -14,7 +14,6 @@ from graphsys.kernels.base.complex_numbers import is_real
 from graphsys.kernels.base.jit import DISABLE_JIT, inlined, kernel
 from graphsys.kernels.base.layout import (
     GROWTH,
-    NODAL_AT,
     ORDER_AT,
     PIVOT_RATIO,
     PROGRAM_VERSION,
@@ -22,8 +21,9 @@ from graphsys.kernels.base.layout import (
     STALE,
     VERSION,
     WEAKEST,
+    only_nodes,
 )
-from graphsys.kernels.single.ldu import factorize_supernodes
+from graphsys.kernels.single.ldu import factorize
 from graphsys.kernels.single.nodal_ldu import factorize_nodal
 from graphsys.kernels.single.refinement import refine_solution
 from graphsys.kernels.single.scalar_ldu import backward_scalars, factorize_scalars
@@ -99,7 +99,7 @@ def factorize_and_solve(
     """`factorize`, then `solve` for one vector; -1 where the solution is not finite."""
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
-    if program[NODAL_AT] != 0 and is_real(arena):
+    if only_nodes(program) and is_real(arena):
         order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
         gather(b, order, 1, x)
         failed = factorize_nodal(program, values, tolerance, magnitude, arena, info, x)
@@ -107,7 +107,7 @@ def factorize_and_solve(
             return failed
         backward_nodal(program, arena, x)
         return -scatter(x, order, 1, out)
-    failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
+    failed = factorize(program, values, tolerance, magnitude, arena, info)
     return failed if failed != 0 else -solve(program, arena, b, 1, x, out)
 
 
@@ -151,7 +151,7 @@ def factors(frame, values):
         return MISFIT
     if not enter(frame):
         return BUSY
-    failed = factorize_supernodes(program, values, info[TOLERANCE], magnitude, arena, info)
+    failed = factorize(program, values, info[TOLERANCE], magnitude, arena, info)
     status = _status(failed, info)
     leave(frame)
     return status
@@ -165,7 +165,7 @@ def factors_and_solution(frame, values, b, out):
         return MISFIT
     if not enter(frame):
         return BUSY
-    failed = factorize_supernodes(program, values, info[TOLERANCE], magnitude, arena, info)
+    failed = factorize(program, values, info[TOLERANCE], magnitude, arena, info)
     status = _status(failed, info)
     if status == DONE or (status == REFINE and numbers(frame, 6, values).size > 0):
         if solve(program, arena, b, 1, x, out) != 0:

@@ -9,7 +9,7 @@ of so many numbers, else 0: vectors one after another. ``like`` is an array of t
 from graphsys.kernels.base.address_table import indices, integers, numbers
 from graphsys.kernels.base.complex_numbers import is_real
 from graphsys.kernels.base.jit import inlined, kernel
-from graphsys.kernels.base.layout import NODAL_AT, ROWS, WIDEST
+from graphsys.kernels.base.layout import ROWS, WIDEST, only_nodes
 from graphsys.kernels.single.fused_solve import (
     DONE,
     MISFIT,
@@ -94,7 +94,7 @@ def _substitute(program, arena, b, count, call, work, x):
 @kernel
 def _factorize(program, frame, values, b, alone, x):
     """Factors, and the solution unless they are asked for alone."""
-    if program[NODAL_AT] == 0 or not is_real(values):
+    if not only_nodes(program) or not is_real(values):
         return factors(frame, values) if alone else factors_and_solution(frame, values, b, x)
     if program[WIDEST] == 1:
         if alone:

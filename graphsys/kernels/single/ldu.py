@@ -11,14 +11,15 @@ from graphsys.kernels.base.complex_numbers import conjugate, is_real
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
+    FIRST,
     GROWTH,
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
+    LOWER,
     NO_BLOCKS,
-    NODAL_AT,
+    NODES,
     PANEL_FIELDS,
-    PANELS_AT,
     PIVOT_RATIO,
     PROGRAM_VERSION,
     REFINED,
@@ -27,12 +28,14 @@ from graphsys.kernels.base.layout import (
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
+    UPPER,
     VERSION,
     WEAK_BLOCK,
     WEAK_COLUMNS,
     WEAKEST,
     WORK_AT,
     WORK_COLUMNS,
+    targets_of,
 )
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import SMALL
@@ -60,6 +63,13 @@ from graphsys.kernels.single.nodal_ldu import factorize_by
 
 
 @inlined
+def upper_place(program, at):
+    """Place of the upper panel, or of what is stored in its place, of the panel ``at``."""
+    upper = program[at + UPPER]
+    return upper if upper >= 0 else -1 - upper
+
+
+@inlined
 def load(
     # Tables:
     program,
@@ -68,9 +78,15 @@ def load(
     # Out:
     arena,
 ):
-    """Panels <- the user's blocks, zero elsewhere."""
+    """Panels of all but the first ``nodes`` supernodes <- the user's blocks, zero elsewhere."""
     table, given, loaded = pointer(program, 0), pointer(values, 0), pointer(arena, 0)
-    arena[: program[ARENA_SIZE]] = 0.0
+    lower = upper = end = 0
+    if program[NODES] > 0:  # all lower panels come first
+        at, starts = program[STARTS_AT] + program[NODES], program[STARTS_AT]
+        lower, upper = program[program[at] + LOWER], upper_place(program, program[at])
+        end = upper_place(program, program[starts])
+    arena[lower:end] = 0.0
+    arena[upper : program[ARENA_SIZE]] = 0.0
     at = program[LOAD_AT]
     for _ in range(program[LOADS]):
         rows, columns = table[at + 1], table[at + 2]
@@ -105,7 +121,9 @@ def factorize(
     """
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
-    if program[NODAL_AT] != 0 and is_real(arena):
+    if program[NODES] > 0:
+        if not is_real(arena):
+            return STALE
         rule = program[REFINED]
         return _factorize_nodal(program, rule, values, tolerance, magnitude, arena, info)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
@@ -116,15 +134,35 @@ def factorize_plain(program, values, tolerance, magnitude, arena, info):
     """`factorize`; where all nodes are small, no pivot block is taken as weak."""
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
-    if program[NODAL_AT] != 0 and is_real(arena):
+    if program[NODES] > 0:
+        if not is_real(arena):
+            return STALE
         return _factorize_nodal(program, NO_BLOCKS, values, tolerance, magnitude, arena, info)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 
 
 @lazy("int")
 def _factorize_nodal(program, rule, values, tolerance, magnitude, arena, info):
-    """`factorize_nodal` by a rule, without a vector."""
-    return factorize_by(program, rule, values, tolerance, magnitude, arena, info, None)
+    """`factorize_nodal` by a rule, without a vector; then the other supernodes."""
+    rest = program[NODES] < program[SUPERNODES]
+    if rest:
+        _load_rest(program, values, magnitude, arena)
+    failed = factorize_by(program, rule, values, tolerance, magnitude, arena, info, None)
+    if rest and failed == 0:
+        failed = _eliminate_rest(program, tolerance, magnitude, arena, info)
+    return failed
+
+
+@lazy("None")
+def _load_rest(program, values, magnitude, arena):
+    """`load_supernodes`, compiled for graphs that need it."""
+    load_supernodes(program, values, magnitude, arena)
+
+
+@lazy("int")
+def _eliminate_rest(program, tolerance, magnitude, arena, info):
+    """`eliminate_supernodes`, compiled for graphs that need it."""
+    return eliminate_supernodes(program, tolerance, magnitude, arena, info)
 
 
 @lazy("int")
@@ -141,16 +179,31 @@ def factorize_supernodes(
     info,
 ):
     """`factorize` without the program of `nodal_ldu`."""
-    load(program, values, arena)
-    rows = program[ROWS]
-    magnitude[:rows] = 0.0
-    magnitude[rows : 2 * rows] = np.inf  # of rows that are not eliminated
-    at, count = program[PANELS_AT], program[SUPERNODES]
-    for s in range(count):
-        given_magnitudes(program, program[program[STARTS_AT] + s], magnitude, arena)
+    load_supernodes(program, values, magnitude, arena)
     info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = 1.0, 0.0, 0.0
-    work_at = program[WORK_AT]
-    failed = eliminate(program, at, count, True, work_at, tolerance, magnitude, arena, info)
+    return eliminate_supernodes(program, tolerance, magnitude, arena, info)
+
+
+@inlined
+def load_supernodes(program, values, magnitude, arena):
+    """Panels and magnitudes of all but the first ``nodes`` supernodes."""
+    load(program, values, arena)
+    starts, first, rows = program[STARTS_AT], program[NODES], program[ROWS]
+    if first < program[SUPERNODES]:
+        own = program[program[starts + first] + FIRST] if first > 0 else 0
+        magnitude[own:rows] = 0.0
+        magnitude[rows + own : 2 * rows] = np.inf  # of rows that are not eliminated
+    for s in range(first, program[SUPERNODES]):
+        given_magnitudes(program, program[starts + s], magnitude, arena)
+
+
+@inlined
+def eliminate_supernodes(program, tolerance, magnitude, arena, info):
+    """`factorize` of all but the first ``nodes`` supernodes, whose result is in ``info``."""
+    count, failed = program[SUPERNODES] - program[NODES], 0
+    if count > 0:
+        s, work_at = program[NODES], program[WORK_AT]
+        failed = eliminate(program, s, count, True, work_at, tolerance, magnitude, arena, info)
     if failed == 0:
         info[GROWTH] = pivot_growth(program, magnitude)
     return failed
@@ -171,8 +224,8 @@ def given_magnitudes(program, at, magnitude, arena):
 
 
 @inlined
-def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, info):
-    """D^-1, L and W of ``count`` supernodes from place ``at``; as `factorize`, their panels loaded.
+def eliminate(program, first, count, push, work_at, tolerance, magnitude, arena, info):
+    """D^-1, L and W of ``count`` supernodes from the ``first`` on, their panels loaded.
 
     They update their ancestors' panels if ``push`` is set. The workspace is
     ``arena[work_at:]``.
@@ -180,17 +233,19 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
     table = pointer(program, 0)
     symmetric = program[SYMMETRIC] != 0
     context = 2 * program[ROWS], tolerance, work_at, info, program
-    for _ in range(count):
-        panel = at
-        targets, target_at = table[at + 7], table[at + 8]
-        at += PANEL_FIELDS + table[at + 5] + 3 * table[at + 6]
+    starts = program[STARTS_AT]
+    for s in range(first, first + count):
+        panel = table[starts + s]
         failed = eliminate_supernode(
             program, panel, arena, 0, magnitude, 1, work_at, context,
             _invert, _scale, keep_weak, subtract_product, raise_magnitude,
         )  # fmt: skip
         if failed != 0:
             return failed
-        for target in range(targets if push else 0):
+        if not push:
+            continue
+        targets, target_at = targets_of(program, s)
+        for target in range(targets):
             target_at = update_target(
                 program, target_at, arena, 0, panel, target == 0, symmetric, magnitude, 1, work_at,
                 write_columns, subtract_product, raise_magnitude,

@@ -1,14 +1,16 @@
-"""Numeric factorization where every supernode is one small node: the first-touch program.
+"""Numeric factorization of supernodes that are one small node each: the first-touch program.
 
 The same factors in the same arena as `ldu` makes, without a pass that clears and loads the panels:
 the first update of a block reads the user's block and writes the panel, and a block that nothing
 updates is read where it is. Chains, trees, ladders and small nets spend as long in loading as in
-arithmetic otherwise.
+arithmetic otherwise. It takes the first ``nodes`` supernodes, which are all or those at the bottom
+of the elimination tree: these update loaded panels of the others, too.
 
-The program of one node, read forwards:
+The program of one node besides its panel, read forwards:
 
 =========  =====================================================================================
-node       (p, q, first, lower, upper, neighbours, diagonal)
+node       p, q, first, lower and upper of its panel where nodes have several rows;
+           (neighbours, diagonal)
 neighbour  (rows, place among the q rows, first row, source of L, source of U)
 update     (source, its leading dimension, destination, its leading dimension) for each pair of
            neighbours (i, j), j outermost, i >= j only when symmetric: A_ij <- source - L_i W_j
@@ -21,19 +23,23 @@ import numpy as np
 
 from graphsys.kernels.base.jit import inlined, lazy
 from graphsys.kernels.base.layout import (
+    FIRST,
     GROWTH,
     NEIGHBOUR_FIELDS,
     NODAL_AT,
     NODE_FIELDS,
+    NODES,
     PIVOT_RATIO,
     REFINED,
     ROWS,
+    STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
     UPDATE_FIELDS,
     WEAK_BLOCK,
     WEAKEST,
     WORK_AT,
+    repeated,
 )
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.blocks.blocks import invert_small
@@ -73,7 +79,10 @@ def factorize_by(program, rule, values, tolerance, magnitude, arena, info, x):
     rows = program[ROWS]
     table, largest, original = pointer(program, 0), pointer(magnitude, 0), pointer(magnitude, rows)
     ratios = pointer(magnitude, 2 * rows)
-    for k in range(rows):
+    starts, count, own = program[STARTS_AT], program[NODES], rows
+    if count < program[SUPERNODES]:
+        own = program[program[starts + count] + FIRST]
+    for k in range(own):
         largest[k] = 0.0
         original[k] = np.inf
     symmetric = program[SYMMETRIC] != 0
@@ -83,13 +92,18 @@ def factorize_by(program, rule, values, tolerance, magnitude, arena, info, x):
     info[WEAKEST], info[GROWTH] = 0.0, 0.0
     at = program[NODAL_AT]
     far = is_far(values.size + arena.size, arena)
-    ahead, waiting = at, program[SUPERNODES] if far else 0
-    for step in range(program[SUPERNODES]):
-        while waiting > 0 and program[SUPERNODES] - waiting < step + AHEAD:
-            ahead = _fetch_node(program, ahead, values, symmetric)
+    copied = repeated(program)
+    ahead, waiting = at, count if far else 0
+    for step in range(count):
+        while waiting > 0 and count - waiting < step + AHEAD:
+            rows_ahead = table[ahead] if copied > 0 else 1
+            ahead = _fetch_node(program, ahead + copied, rows_ahead, values, symmetric)
             waiting -= 1
-        w, first, lower, neighbours = table[at], table[at + 2], table[at + 3], table[at + 5]
-        source, m = table[at + 6], w + table[at + 1]
+        panel = at if copied > 0 else table[starts + step]
+        at += copied
+        neighbours, source = table[at], table[at + 1]
+        w, first, lower = table[panel], table[panel + 2], table[panel + 3]
+        m = w + table[panel + 1]
         if source >= 0:
             ratio = invert_small(
                 arena, lower, m, values, source, w, arena, block, magnitude, first, w
@@ -107,8 +121,8 @@ def factorize_by(program, rule, values, tolerance, magnitude, arena, info, x):
             info[WEAKEST] = first
         scaled = neighbours > 0 and is_weak(rule, ratio, arena, lower, m, w, zeros)
         if scaled:
-            scale_weak_node(arena, values, program, at, symmetric)
-        eliminate_node(arena, values, program, at, magnitude, rows, symmetric, scaled, x)
+            scale_weak_node(arena, values, program, panel, at, symmetric)
+        eliminate_node(arena, values, program, panel, at, magnitude, rows, symmetric, scaled, x)
         pairs = neighbours * (neighbours + 1) // 2 if symmetric else neighbours * neighbours
         at += NODE_FIELDS + NEIGHBOUR_FIELDS * neighbours + UPDATE_FIELDS * pairs
     info[PIVOT_RATIO], info[GROWTH] = smallest, pivot_growth(program, magnitude)
@@ -116,10 +130,10 @@ def factorize_by(program, rule, values, tolerance, magnitude, arena, info, x):
 
 
 @lazy("int")
-def _fetch_node(program, at, values, symmetric):
-    """Ask for the user's blocks that a node reads; returns the place of the next node."""
-    w, count = program[at], program[at + 5]
-    fetch_block(values, program[at + 6], w * w)
+def _fetch_node(program, at, w, values, symmetric):
+    """Ask for the user's blocks that a node of w rows reads; returns the place of the next node."""
+    count = program[at]
+    fetch_block(values, program[at + 1], w * w)
     at += NODE_FIELDS
     last = at + NEIGHBOUR_FIELDS * count
     update = last

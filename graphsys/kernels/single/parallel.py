@@ -9,7 +9,7 @@ as by `partial_update`: the factors are the same, whatever the threads do.
 
 from graphsys.kernels.base.atomic import publish, read, take_next
 from graphsys.kernels.base.jit import kernel
-from graphsys.kernels.base.layout import STARTS_AT, SUPERNODES, TARGET_FIELDS
+from graphsys.kernels.base.layout import STARTS_AT, SUPERNODES, TARGET_FIELDS, targets_of
 from graphsys.kernels.single.ldu import eliminate
 from graphsys.kernels.single.partial_update import load_panel, pull
 
@@ -80,8 +80,7 @@ def take_part(
                 pull(program, source[k], update_at[k], work_at, magnitude, arena)
             state[SOURCE] = -1
             failed = eliminate(
-                program, program[program[STARTS_AT] + t], 1, False, work_at, tolerance,
-                magnitude, arena, info,
+                program, t, 1, False, work_at, tolerance, magnitude, arena, info
             )  # fmt: skip
             if failed != 0:
                 publish(ticket, STOP, 1)
@@ -96,9 +95,9 @@ def task_costs(program, super_of_row, own):
     own[:] = 0.0
     for s in range(program[SUPERNODES]):
         at = program[program[STARTS_AT] + s]
-        p, q, targets = float(program[at]), float(program[at + 1]), program[at + 7]
+        p, q = float(program[at]), float(program[at + 1])
         own[s] += 2.0 * p * p * (p + 2.0 * q)
-        at = program[at + 8]
+        targets, at = targets_of(program, s)
         for _ in range(targets):
             columns, runs = program[at + 5], program[at + 6]
             t = super_of_row[program[at + 4]]

@@ -20,6 +20,7 @@ from graphsys.kernels.base.layout import (
     WEAKEST,
     WORK_AT,
     panels_hold,
+    targets_of,
 )
 from graphsys.kernels.base.widths import SMALL
 from graphsys.kernels.blocks.blocks import copy_block, raise_magnitude, subtract_product
@@ -34,7 +35,7 @@ def reach_sizes(program):
     for s in range(program[SUPERNODES]):
         at = program[program[STARTS_AT] + s]
         blocks += program[at + 5]
-        updates += program[at + 7]
+        updates += targets_of(program, s)[0]
     return updates, blocks
 
 
@@ -64,9 +65,7 @@ def reach_tables(
             found += 1
     source_start[:] = 0
     for s in range(count):
-        at = program[program[STARTS_AT] + s]
-        targets = program[at + 7]
-        at = program[at + 8]
+        targets, at = targets_of(program, s)
         parent[s] = super_of_row[program[at + 4]] if targets > 0 else -1
         for _ in range(targets):
             source_start[super_of_row[program[at + 4]] + 1] += 1
@@ -74,9 +73,7 @@ def reach_tables(
     for s in range(count):
         source_start[s + 1] += source_start[s]
     for s in range(count):
-        at = program[program[STARTS_AT] + s]
-        targets = program[at + 7]
-        at = program[at + 8]
+        targets, at = targets_of(program, s)
         for _ in range(targets):
             t = super_of_row[program[at + 4]]
             source[source_start[t]] = s
@@ -144,8 +141,7 @@ def refactorize_reached(
         load_panel(program, t, load_start, values, magnitude, arena)
         for k in range(source_start[t], source_start[t + 1]):
             pull(program, source[k], update_at[k], work_at, magnitude, arena)
-        at = program[program[STARTS_AT] + t]
-        failed = eliminate(program, at, 1, False, work_at, tolerance, magnitude, arena, info)
+        failed = eliminate(program, t, 1, False, work_at, tolerance, magnitude, arena, info)
         if failed != 0:
             return failed
     return 0

@@ -16,6 +16,7 @@ from graphsys.kernels.base.layout import (
     SUPERNODES,
     SYMMETRIC,
     UPDATE_FIELDS,
+    UPPER,
     WEAKEST,
     WORK_AT,
 )
@@ -51,11 +52,12 @@ def factorize_scalars(
     symmetric = program[SYMMETRIC] != 0
     info[GROWTH] = 0.0
     smallest, weakest, at = 1.0, 0, 0
-    for _ in range(program[SUPERNODES]):
-        first, lower, upper = table[at + 2], table[at + 3], table[at + 4]
+    lower, upper = 0, program[program[program[STARTS_AT]] + UPPER]  # panels one after another
+    for first in range(rows):
         begin = at + NODE_FIELDS
-        end = begin + NEIGHBOUR_FIELDS * table[at + 5]
-        source = table[at + 6]
+        count = table[at]
+        end = begin + NEIGHBOUR_FIELDS * count
+        source = table[at + 1]
         pivot = a[source] if source >= 0 else f[lower]
         size = abs(pivot)
         if size > largest[first]:
@@ -96,6 +98,8 @@ def factorize_scalars(
                     if source >= 0:
                         original[row] = abs(old)
                 at += UPDATE_FIELDS
+        lower += 1 + count
+        upper += count
     info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = (
         smallest,
         weakest,

@@ -24,6 +24,7 @@ from graphsys.kernels.base.layout import (
     SYMMETRIC,
     TARGET_FIELDS,
     WIDEST,
+    targets_of,
 )
 from graphsys.kernels.blocks.blocks import assign_product, copy_block, subtract_product
 
@@ -54,8 +55,8 @@ def invert_selected(
     for s in range(program[SUPERNODES] - 1, -1, -1):
         at = program[program[STARTS_AT] + s]
         p, q, lower, upper = program[at], program[at + 1], program[at + 3], program[at + 4]
-        pivots, targets, target_at = program[at + 5], program[at + 7], program[at + 8]
-        m = p + q
+        targets, target_at = targets_of(program, s)
+        pivots, m = program[at + 5], p + q
         at += PANEL_FIELDS
         for _ in range(targets):
             target_at = _gather(program, target_at, p, m, inverse, work)

@@ -10,7 +10,6 @@ from graphsys.kernels.base.complex_numbers import conjugate, is_real
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     HERMITIAN,
-    NODAL_AT,
     ORDER_AT,
     PANEL_FIELDS,
     PROGRAM_VERSION,
@@ -22,6 +21,7 @@ from graphsys.kernels.base.layout import (
     UPPER,
     VERSION,
     WIDEST,
+    only_nodes,
 )
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import SMALL
@@ -76,7 +76,7 @@ def solve(
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
     few = count <= 2 or count * program[WIDEST] <= ONE_BY_ONE
-    if program[NODAL_AT] != 0 and few and is_real(arena):
+    if only_nodes(program) and few and is_real(arena):
         rows, failed = program[ROWS], 0
         for j in range(count):
             own = slice(j * rows, (j + 1) * rows)
