@@ -169,14 +169,14 @@ class Symbolic:
         times, others within a factor of 2 (`tests.graphsys.ipopt_problems`).
         """
         if self.ordering == "given":
-            return self.in_postorder
+            return self.by_supernodes
         ordering = "nd" if find_spec("pymetis") is not None else self.ordering
         if ordering == self.ordering and not self.precedence.needy.any():
-            return self.in_postorder
+            return self.by_supernodes
         found = analyze(
             self.graph, ordering, zero_diagonal=(), symmetric=self.symmetric, effort=0.0
         )
-        return found.in_postorder
+        return found.by_supernodes
 
     @cached_property
     def in_postorder(self) -> Symbolic:
@@ -189,13 +189,22 @@ class Symbolic:
         return self.in_order(self.order)
 
     @cached_property
+    def by_supernodes(self) -> Symbolic:
+        """`in_postorder`, for multifrontal: small nodes at the bottom share supernodes, too.
+
+        Pivots of two rows are within a supernode then, and fewer are delayed.
+        """
+        found = self.in_postorder
+        return found if found.program[NODES] == 0 else found.in_order(found.order)
+
+    @cached_property
     def for_fronts(self) -> Symbolic:
-        """`in_postorder`, with the steps of each supernode in the order of the graph's nodes.
+        """`by_supernodes`, with the steps of each supernode in the order of the graph's nodes.
 
         Entries of scalar nodes that follow each other in the matrix then do so in a front. Nodes
         that get rows from neighbours, such as those of zero diagonals, come last.
         """
-        found, needy = self.in_postorder, self.precedence.needy
+        found, needy = self.by_supernodes, self.precedence.needy
         if self.graph.rows > 2 * self.graph.size.size:  # blocks are dense as they are
             return found
         node = found.step_node

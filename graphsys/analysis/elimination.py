@@ -20,6 +20,8 @@ from graphsys.kernels.base.layout import NODAL_AT, NODES
 from graphsys.kernels.program.factor_structure import (
     BLOCK_ROWS,
     ENTRY_ROWS,
+    FIXED,
+    FREE,
     SIZES,
     STEP_ROWS,
     choose_structure,
@@ -99,7 +101,7 @@ class Elimination(NamedTuple):
     operations : float
         Floating-point operations of one numeric factorization.
     n_nodal : int
-        How many of the first steps the nodal program eliminates; -1 where it is not yet chosen.
+        How many of the first steps the nodal program eliminates, or `FREE`: not yet chosen.
     """
 
     graph: BlockGraph
@@ -114,7 +116,7 @@ class Elimination(NamedTuple):
     below: Ints
     front_start: Ints
     operations: float
-    n_nodal: int = -1
+    n_nodal: int = FREE
 
     @staticmethod
     def of(
@@ -251,13 +253,12 @@ class Elimination(NamedTuple):
         row_of, super_start = empty(n + 1, int64), empty(n + 1, int64)
         by_entry = empty((ENTRY_ROWS, entries), int64)
         by_step, by_block = _lists(graph)
+        n_nodal = FIXED if self.name == "given" and self.n_nodal == FREE else self.n_nodal
         nodes, count, length = choose_structure(
             graph.tables(), self.edges, self._tables(), joined, self.precedence.needy, self.n_last,
-            self.n_nodal, symmetric, front, fill, row_of, super_start, by_step, by_block, by_entry,
+            n_nodal, symmetric, front, fill, row_of, super_start, by_step, by_block, by_entry,
         )  # fmt: skip
-        if count == 0 < n:  # another order, unless this one is given
-            if self.name == "given":
-                return self._replace(n_nodal=0).structure()
+        if count == 0 < n:  # in another order
             return self._by(by_step[-1, :n])._replace(n_nodal=nodes).structure()
         if count < n:
             super_start = super_start[: count + 1].copy()

@@ -176,7 +176,7 @@ class Pattern:
             if not self._fronts:
                 self.system.values[...] = self.values(a)
                 self._symbolic = self.system.analyze()
-                order = self._symbolic.in_postorder
+                order = self._symbolic.by_supernodes
                 self._fronts[True] = Fronts(order, a.dtype, self.entries, WEAK_THRESHOLDS)
             if weak not in self._fronts:
                 order = self._symbolic.for_delayed_pivots

@@ -38,6 +38,8 @@ FEW_MERGE = 0.9
 #: are wider it would be 0.8 to 1.2, and eight solves at once up to three times as long.
 BOTTOM_ROWS, BOTTOM_NEIGHBOURS, BOTTOM_PART = 3, 4, 0.5
 BOTTOM_UPDATES, BOTTOM_MERGE = 12.0, 3.0
+#: Given as a number of nodes: to be found, in an order that may change or is fixed.
+FREE, FIXED = -1, -2
 #: Numbers for each step, each block of an edge and each front entry that the kernels share.
 STEP_ROWS, BLOCK_ROWS, ENTRY_ROWS = 11, 5, 4
 #: Places in ``sizes``: those of `measure_program`.
@@ -46,12 +48,12 @@ PANELS, COLUMNS, LENGTH, SCALED, SIZES = range(5)
 
 @interpreted
 def _choose_nodes(
-    node_size, elimination, joined, needy, n_last, size, super_of, super_start, turns
+    node_size, elimination, joined, needy, n_last, fixed, size, super_of, super_start, turns
 ):
     """How many steps the nodal program eliminates once steps are in the order ``turns``.
 
     ``elimination`` as in `choose_structure`. All or none, which stay in place, or the bottom of the
-    elimination tree, which moves to its front.
+    elimination tree, which moves to its front unless the order is ``fixed``.
     """
     order, _, parent, below, front_start = elimination
     n = order.size
@@ -73,7 +75,7 @@ def _choose_nodes(
     limit = n * SCALAR_UPDATES if scalar else max(n, NODAL_UPDATES * entries)
     if (regular or merged >= FEW_MERGE * n) and updates <= limit:
         return n
-    if not regular:
+    if fixed or not regular:
         return 0
     bottom = super_start  # whether a step belongs to it
     nodes, own, last, updates = 0, 0, -1, 0.0
@@ -144,7 +146,16 @@ def choose_structure(
     size, super_of, work = by_step[0, :n], by_step[3], by_step[10]
     if nodes < 0:
         nodes = _choose_nodes(
-            graph[0], elimination, joined, needy, n_last, size, super_of, super_start, work
+            graph[0],
+            elimination,
+            joined,
+            needy,
+            n_last,
+            nodes == FIXED,
+            size,
+            super_of,
+            super_start,
+            work,
         )
         if 0 < nodes < n:
             return nodes, 0, 0
