@@ -33,6 +33,7 @@ from dynamics.kernels.base.layout import (
     SLACK,
     SLOT,
     SPEED_AT,
+    STIFF_NUMBERS,
     TWIST,
 )
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
@@ -80,6 +81,7 @@ from dynamics.kernels.contacts.rows import (
     is_dry_friction,
     list_all,
 )
+from dynamics.kernels.contacts.servo_ranges import stay_in_range
 from dynamics.kernels.interval.matrix import assemble
 from graphsys.kernels import factorize, solve
 
@@ -200,6 +202,8 @@ def interior_attempt(
             dx[i] = -dx[i]
         steps_of(plan, constant, h, NEXT_AT, dx, x, c, contacts, dc)
         longest(plan, c, dc, SHORTEST, contacts)
+        if plan[STIFF_NUMBERS] > 0:
+            stay_in_range(plan, constant, h, node.g, trial.g, trial.G, dx, contacts)
         take_parts(plan, dx, x, contacts)
         take_step(plan, dc, contacts, c)
         recentre(plan, c, contacts)

@@ -7,7 +7,7 @@ sliding, `gauss_seidel` decides. If the iteration does not converge, `interior_p
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
-from dynamics.kernels.base.layout import BODIES, FACTORED_AT, OPEN, ROWS, TWIST
+from dynamics.kernels.base.layout import BODIES, FACTORED_AT, OPEN, ROWS, STIFF_NUMBERS, TWIST
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, LARGEST_TURN
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import FACTORIZATIONS, NEAREST
@@ -39,8 +39,10 @@ from dynamics.kernels.contacts.islands import (
     lose_turned,
     lose_wrong,
     start_attempt,
+    take_parts,
 )
 from dynamics.kernels.contacts.refinement import solve_refined
+from dynamics.kernels.contacts.servo_ranges import go_all_the_way, stay_in_range
 from dynamics.kernels.interval.matrix import assemble
 from graphsys.kernels import factorize, factorize_plain
 
@@ -147,8 +149,13 @@ def path_attempt(
             for i in range(unknowns):
                 dx[i] = -dx[i]
         steps_of(plan, constant, h, FACTORED_AT, dx, x, c, contacts, dc)
-        for i in range(unknowns):
-            x[i] += dx[i]
+        if plan[STIFF_NUMBERS] > 0:
+            go_all_the_way(plan, contacts)
+            stay_in_range(plan, constant, h, node.g, trial.g, trial.G, dx, contacts)
+            take_parts(plan, dx, x, contacts)
+        else:
+            for i in range(unknowns):
+                x[i] += dx[i]
         take_step(plan, dc, contacts, c)
         if lose_turned(plan, h, max(FAR, settings[LARGEST_TURN]), x, contacts):
             drop_lost(plan, h, motion.u, motion.mu, x, contacts)

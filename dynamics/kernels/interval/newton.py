@@ -13,7 +13,7 @@ will do.
 from typing import Any, NamedTuple
 
 from dynamics.kernels.base.jit import kernel, record
-from dynamics.kernels.base.layout import BODIES, ROWS, TWIST
+from dynamics.kernels.base.layout import BODIES, ROWS, STIFF_NUMBERS, TWIST
 from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR
 from dynamics.kernels.base.step_info import (
     CONTRACTION,
@@ -34,7 +34,8 @@ HALVINGS = 8
 KEEP = 0.04
 FRESH = 0.15
 #: Squared contraction with new factors that is none: a shorter interval does better. Only at
-#: order 2, as the matrix of more stages omits terms.
+#: order 2, as the matrix of more stages omits terms, and without servos: where forces are cut at
+#: limits, steps that are halved again and again arrive.
 SLOW = 0.5
 #: What is left of the loops' regularization after each slow iteration, and at least.
 RELAX = 0.01
@@ -97,6 +98,7 @@ def make_attempt(evaluate, add_slopes, factorize, solve):
         expected = info[LAST_ITERATIONS]
         stored = 0  # changes with these factors, for Broyden's method
         change = changed = 0.0
+        quits = s == 1 and plan[STIFF_NUMBERS] == 0
         info[CONTRACTION] = 0.0
         sloped = True
         for iteration in range(MOST_ITERATIONS):
@@ -164,7 +166,8 @@ def make_attempt(evaluate, add_slopes, factorize, solve):
                     x[i] = kept[i]
                 worst, opened, merit = evaluate(plan, constant, equations, True, work)
                 sloped = True
-            if s == 1 and exact and not settled and merit > SLOW * before and worst > NEAR * level:
+            slow = merit > SLOW * before and worst > NEAR * level
+            if quits and exact and not settled and slow:
                 return NOT_CONVERGED
             age += 1
         return NOT_CONVERGED

@@ -409,3 +409,37 @@ def test_cuts_of_steps_do_not_move_what_a_stiff_force_holds(how):
     # h f alone would give it (1/4) h g = 0.02 m/s at each of four cuts
     np.testing.assert_allclose(motion.joint_velocity("slide"), rate, atol=1e-9)
     np.testing.assert_allclose(motion.joint("slide"), low + rate * motion.time, atol=1e-10)
+
+
+@pytest.mark.parametrize("floor", [False, True])
+@pytest.mark.parametrize(
+    ("mass", "stiffness", "damping", "most", "target", "speed"),
+    [
+        (0.00774, 1181.27264, 9.67839, 1.15927, -0.1305, 13.35545),
+        (0.29578, 5042.59398, 194.68399, 7.71334, -0.82451, -5.31034),
+        (0.02868, 16738.61752, 185.84561, 1.18409, 0.21459, 15.13924),
+        (0.00132, 6761.07088, 14.13534, 0.12165, 0.65766, 1.0928),
+    ],
+)
+def test_servos_that_could_cross_their_whole_range_in_a_step_do_not_stop_the_motion(
+    mass, stiffness, damping, most, target, speed, floor
+):
+    """A light arm on a box: from one limit of its force, Newton's method leads to the other."""
+    mech = dy.Mechanism()
+    base = mech.add_body(dy.Box(0.4, 0.4, 0.2, mass=10.0), name="base", position=(0, 0, 0.1001))
+    arm = mech.add_body(dy.Box(0.02, 0.02, 0.2, mass=mass), name="arm")
+    servo = dy.PositionServo(stiffness, damping, force_limit=most)
+    ends = dict(parent_point=(0, 0, 0.1), child_point=(0, 0, -0.1), axis=(0, 1, 0))
+    mech.add_joint(dy.Revolute(base, arm, name="joint", servo=servo, **ends))
+    if floor:
+        mech.add_obstacle(dy.HalfSpace(), name="floor", friction=0.5)
+        mech.collide()
+    model = mech.finalize(timestep=0.004)
+    state = model.initial_state()
+    model.set_joint(state, "joint", 0.0, speed)
+
+    angle = dy.simulate(model, state, 0.5, controls={"joint": target}).joint("joint")
+
+    # it holds the arm's weight; what is left of the start falls by exp(-stiffness t / damping)
+    offset = 2.0 * mass * 9.81 * 0.1 / stiffness + 4.0 * np.exp(-0.5 * stiffness / damping)
+    assert abs(angle[-1] - target) < offset + 1e-6
