@@ -51,7 +51,7 @@ posture. Each mechanism is then simulated for ten seconds from there, with rando
   tendons start at rest in the posture of the file, closed and within their limits.
 """
 COLUMNS = ("file", "loaded with", "bodies", "joints", "loops", "difference", "violation")
-MOTION = """## Motion beside MuJoCo
+MOTION = """## Motion compared with MuJoCo
 
 `python -m tests.robots --motion --out docs/robots_of_others.md` writes this part. Files move for
 0.25 s in the air under constant random commands of all their actuators: ours in steps of 0.5 ms,
@@ -151,7 +151,7 @@ def row(path, root):
 
 
 def motion_row(path, root):
-    """Cells of a file's motion beside MuJoCo; none where nothing acts or it is refused."""
+    """Cells of a file's motion compared with MuJoCo's; none where nothing acts or it is refused."""
     cells = []
     for limits in (False, True):
         try:
@@ -232,7 +232,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, help="write the page there as Markdown")
     parser.add_argument("--only", default="", help="files whose path holds this")
-    parser.add_argument("--motion", action="store_true", help="motion of MJCF beside MuJoCo only")
+    parser.add_argument("--motion", action="store_true", help="motion of MJCF only")
     given = parser.parse_args(arguments)
     results = {}
     for package, (root, paths) in package_files().items():

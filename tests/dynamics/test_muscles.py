@@ -1,4 +1,4 @@
-"""Muscles: curves, activation, and motion beside MuJoCo's."""
+"""Muscles: curves, activation, and motion compared with MuJoCo's."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@ updates is read where it is. Chains, trees, ladders and small nets spend as long
 arithmetic otherwise. It takes the first ``nodes`` supernodes, which are all or those at the bottom
 of the elimination tree: these update loaded panels of the others, too.
 
-The program of one node besides its panel, read forwards:
+The program of one node, in addition to its panel, read forwards:
 
 =========  =====================================================================================
 node       p, q, first, lower and upper of its panel where nodes have several rows;
