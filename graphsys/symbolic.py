@@ -163,19 +163,16 @@ class Symbolic:
     def for_delayed_pivots(self) -> Symbolic:
         """Symbolic factorization in which no node waits for another's pivots.
 
-        Nested dissection, where it is installed: its trees are flat. A pivot may be delayed all the
+        Nested dissection: its trees are flat. A pivot may be delayed all the
         way to the root, which on a chain is n fronts by minimum degree, log n by dissection. KKT
         systems of a race car (1,402 rows) are factorized 70 times as fast, of a hanging chain 30
         times, others within a factor of 2 (`tests.graphsys.ipopt_problems`).
         """
         if self.ordering == "given":
             return self.by_supernodes
-        ordering = "nd" if find_spec("pymetis") is not None else self.ordering
-        if ordering == self.ordering and not self.precedence.needy.any():
+        if self.ordering == "nd" and not self.precedence.needy.any():
             return self.by_supernodes
-        found = analyze(
-            self.graph, ordering, zero_diagonal=(), symmetric=self.symmetric, effort=0.0
-        )
+        found = analyze(self.graph, "nd", zero_diagonal=(), symmetric=self.symmetric, effort=0.0)
         return found.by_supernodes
 
     @cached_property
@@ -362,17 +359,18 @@ def analyze(
     ----------
     graph : BlockGraph
     ordering : {"auto", "dfs", "amd", "nd"} or sequence of labels, optional
-        "dfs" is the paper's depth-first search, "amd" approximate minimum degree, "nd" METIS'
-        nested dissection; "auto" takes the one with the fewest operations of those worth trying,
-        and the first one without fill-in.
+        "dfs" is the paper's depth-first search, "amd" approximate minimum degree, "nd" nested
+        dissection by level sets, and by METIS where pymetis is installed (extra ``nd``), the better
+        of the two; "auto" takes the one with the fewest operations of those worth trying, and the
+        first one without fill-in.
         A sequence names every node once and is taken as it is.
     zero_diagonal : iterable of labels, optional
         Nodes whose diagonal block is zero. By default they are found in `values`.
     effort : float, optional
-        What "auto" may spend on nested dissection, in numeric factorizations of the matrix; four
-        orders are tried, up to 16 if they cost next to nothing of that. 0 leaves it out, which
-        suits a single solve; `numpy.inf` suits an order that many thousand factorizations share.
-        With 0 "nd" tries one order, else four.
+        What "auto" may spend on nested dissection, in numeric factorizations of the matrix. METIS
+        is asked for four orders, or up to 16 if they cost next to nothing of that, unless the first
+        one is no better. 0 leaves nested dissection out, which suits a single solve, and METIS out
+        of "nd"; `numpy.inf` suits an order that many thousand factorizations share.
     values : ndarray, shape (graph.nnz,), optional
         The blocks, searched for singular diagonal blocks only.
     symmetric : bool or "hermitian", optional
@@ -395,8 +393,6 @@ def analyze(
     ValueError
         Where `ordering` is no known name, or misses or repeats a node, `effort` is negative, or
         `symmetric` an unknown word.
-    MissingExtraError
-        For "nd" where pymetis is not installed.
 
     References
     ----------
@@ -456,28 +452,34 @@ def _best_order(
     def eliminated(method: str, order: Ints) -> Elimination:
         return Elimination.of(graph, edges, precedence, symmetric, kept.size, method, order)
 
-    def dissected(count: int) -> Elimination:
+    def by_metis(best: Elimination, count: int) -> Elimination:
+        """The better of `best` and of up to `count` orders of METIS."""
         found: list[Elimination] = []
         for seed in range(count):  # one of each kind, then those of the better kind
             kind = seed if seed < 2 else int(OPERATIONS(found[1]) < OPERATIONS(found[0]))
             several = orders.IMBALANCES[kind]
             imbalance = several[max(seed - 1, 0) % len(several)]
-            order = orders.order_by_name("nd", edges, kept, seed, imbalance)
-            found.append(eliminated("nd", order))
-        return min(found, key=OPERATIONS)
+            found.append(eliminated("nd", orders.order_by_metis(edges, kept, seed, imbalance)))
+            if seed == 0 and found[0].operations > best.operations * orders.PROMISING:
+                break
+        return min([best, *found], key=OPERATIONS)
 
     tried: list[Elimination] = []
-    if name == "nd":
-        tried.append(dissected(orders.DISSECTIONS if effort > 0.0 else 1))
-    else:
-        for one in _worth_trying(graph) if name == "auto" else (name,):
-            tried.append(eliminated(one, orders.order_by_name(one, edges, kept)))
-            if tried[-1].n_fill == 0:
-                break
-    best = min(tried, key=OPERATIONS)
-    if name == "auto" and (count := best.dissections(effort)) and find_spec("pymetis"):
-        tried.append(dissected(count))
-        best = min(tried, key=OPERATIONS)
+    for one in _worth_trying(graph) if name == "auto" else (name,):
+        tried.append(eliminated(one, orders.order_by_name(one, edges, kept)))
+        if tried[-1].n_fill == 0:
+            break
+    best, count = min(tried, key=OPERATIONS), 0
+    if name == "auto":
+        if best.affords_level_sets(effort):
+            tried.append(eliminated("nd", orders.order_by_name("nd", edges, kept)))
+            best = min(tried, key=OPERATIONS)
+            count = best.affordable_metis_orders(effort)
+    elif name == "nd" and effort > 0.0:
+        count = orders.METIS_ORDERS
+    if count and find_spec("pymetis"):
+        best = by_metis(best, count)
+        tried.append(best)
     candidates = {candidate.name: candidate.operations for candidate in tried}
     if "nd" in candidates:
         best = best.with_better_subtrees().arranged()

@@ -36,9 +36,9 @@ Ints = npt.NDArray[np.int64]
 
 #: Nested dissection is worth trying for more nodes than this.
 DISSECTION_NODES = 200
-#: Nanoseconds that METIS takes for a node or neighbour, for each of log2 of their number: 40 to 110
-#: on grids, crystals and random graphs of 200 to 90,000 nodes.
-DISSECTION_TIME = 75.0
+#: Nanoseconds that METIS and level sets take for a node or neighbour, for each of log2 of their
+#: number: 40 to 110 and 13 to 29 on grids, crystals and random graphs of 200 to 90,000 nodes.
+METIS_TIME, LEVEL_SETS_TIME = 75.0, 20.0
 #: Nanoseconds of a factorization for each operation, block of L and node: arithmetic, memory
 #: traffic and loops. Fitted to 106 factorizations of 53 graphs with blocks of 1 to 6 rows, which
 #: take 0.6 to 2.6 times as long.
@@ -276,24 +276,30 @@ class Elimination(NamedTuple):
         """Number of blocks of fill-in, counted once for both triangles."""
         return self.front_start.item(-1) - self.edges[1].size // 2
 
-    def dissections(self, effort: float) -> int:
-        """How many nested dissections may need fewer operations, and cost no more than ``effort``.
+    def affords_level_sets(self, effort: float) -> bool:
+        """Whether level sets cost no more than ``effort`` factorizations and may need fewer."""
+        return self._bought(effort, LEVEL_SETS_TIME) >= 1.0
 
-        None of graphs that are small, or have little fill-in. A few, and more of those that cost
-        next to nothing.
+    def affordable_metis_orders(self, effort: float) -> int:
+        """How many orders of METIS cost no more than ``effort`` factorizations.
+
+        A few, and more of those that cost next to nothing.
         """
+        bought = self._bought(effort, METIS_TIME)
+        return int(min(bought, max(orders.METIS_ORDERS, CHEAP * bought), orders.MOST_METIS_ORDERS))
+
+    def _bought(self, effort: float, time: float) -> float:
+        """Orders for ``effort`` factorizations; none of small graphs, or with little fill-in."""
         nodes, neighbours = self.step_node.size, self.graph.neighbor.size
         if nodes <= DISSECTION_NODES or self.front_start.item(-1) <= neighbours:
-            return 0
+            return 0.0
         factorization = (
             OPERATION_TIME * self.operations
             + BLOCK_TIME * self.front_start.item(-1)
             + NODE_TIME * nodes
         )
-        cost = DISSECTION_TIME * (nodes + neighbours) * math.log2(nodes + neighbours)
-        bought = effort * factorization / cost
-        few = max(orders.DISSECTIONS, CHEAP * bought)
-        return int(min(bought, few, orders.MOST_DISSECTIONS))
+        cost = time * (nodes + neighbours) * math.log2(nodes + neighbours)
+        return effort * factorization / cost
 
     def _joined(self) -> npt.NDArray[np.bool_]:
         """Steps that share a pivot block with the next one."""

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from graphsys.analysis.pivot_supply import Precedence
-from graphsys.errors import MissingExtraError, UnknownNodeError
+from graphsys.errors import UnknownNodeError
+from graphsys.kernels.analysis.dissection import DISSECTION_ROWS, dissect
 from graphsys.kernels.analysis.elimination import defer, number_by_levels
 from graphsys.kernels.analysis.minimum_degree import ORDER_ROWS, order_by_degree, order_by_depth
 from graphsys.matrix.graph import BlockGraph, distinct
@@ -17,10 +18,12 @@ Ints = npt.NDArray[np.int64]
 #: Orderings that `analyze` knows by name.
 NAMES = ("auto", "dfs", "amd", "nd")
 #: Orders that METIS is asked for, one after the other, if the effort allows.
-DISSECTIONS = 4
-#: And if they cost next to nothing. Sixteen save another 2 % of the operations, now and then 20 %:
-#: METIS' orders of crystals are of two kinds, and which one it finds is a matter of luck.
-MOST_DISSECTIONS = 16
+METIS_ORDERS = 4
+#: And if they cost next to nothing. Sixteen save another 2 % of the operations, now and then 20 %.
+MOST_METIS_ORDERS = 16
+#: METIS is asked again only if its first order takes at most so many times the operations of the
+#: best other one: on grids level sets take 0.5 to 1.1 times the operations of METIS' best orders.
+PROMISING = 1.1
 #: Imbalances of the parts that METIS may take, in thousandths, for grids in space and in the plane:
 #: its default is 200. Parts of very different sizes save a fifth of the operations of plane grids
 #: and triangulations and cost 10 to 40 % on grids in space.
@@ -153,86 +156,111 @@ def with_last(last: Ints, order: Ints) -> Ints:
     return np.concatenate((order[~moved], order[moved]))
 
 
-def order_by_name(
-    name: str, edges: Adjacency, last: Ints, seed: int = 0, imbalance: int = IMBALANCES[0][0]
-) -> Ints:
+def order_by_name(name: str, edges: Adjacency, last: Ints) -> Ints:
     """Elimination order by a named method.
 
     Parameters
     ----------
     name : {"dfs", "amd", "nd"}
-        The paper's depth-first search; approximate minimum degree; METIS' nested dissection.
+        The paper's depth-first search; approximate minimum degree; nested dissection by level sets.
     edges : Adjacency
     last : ndarray of int
         Nodes to eliminate after all others.
-    seed, imbalance : int, optional
-        Of METIS.
 
     Returns
     -------
     ndarray of int, shape (n,)
         Nodes of the user's graph in elimination order; a node that waits comes after its suppliers.
-
-    Raises
-    ------
-    MissingExtraError
-        For "nd" without pymetis.
     """
     n = edges.weight.size
-    order = np.empty(n, np.int64)
     start, neighbor = edges.neighbor_start, edges.neighbor
-    releases = edges.release_start, edges.release
     if name == "dfs":
-        order_by_depth(start, neighbor, edges.waits, *releases, np.empty((5, n), np.int64), order)
+        order, work = np.empty(n, np.int64), np.empty((5, n), np.int64)
+        releases = edges.release_start, edges.release
+        order_by_depth(start, neighbor, edges.waits, *releases, work, order)
     elif name == "amd":
-        waits = edges.waits
-        if last.size:
-            waits = waits.copy()
-            waits[last if edges.members is None else edges.members[last]] += 1  # nobody comes
-            waits.setflags(write=False)
-        work, starts = np.empty((ORDER_ROWS, n), np.int64), np.empty((2, n + 1), np.int64)
-        head = np.empty(int(edges.weight.sum()) + 1, np.int64)
-        lists = np.empty(5 * neighbor.size + edges.release.size, np.int64)
-        order_by_degree(
-            start, neighbor, edges.weight, waits, *releases, work, starts, head, lists, order
-        )
+        order = _by_degree(edges, last)
     else:
-        order = _nested_dissection(edges, seed, imbalance)
-        if edges.release.size:
-            waits, free = edges.waits.copy(), order
-            order = np.empty(n, np.int64)
-            defer(free, waits, *releases, np.empty(n, np.int64), order)
+        order = _deferred(edges, _by_level_sets(edges, _by_degree(edges, last)))
+    return _by_nodes(edges, last, order)
+
+
+def order_by_metis(edges: Adjacency, last: Ints, seed: int, imbalance: int) -> Ints:
+    """Elimination order by METIS' nested dissection (pymetis), as from `order_by_name`."""
+    return _by_nodes(edges, last, _deferred(edges, _by_metis(edges, seed, imbalance)))
+
+
+def _by_degree(edges: Adjacency, last: Ints) -> Ints:
+    """Approximate minimum degree."""
+    n, waits = edges.weight.size, edges.waits
+    if last.size:
+        waits = waits.copy()
+        waits[last if edges.members is None else edges.members[last]] += 1  # nobody comes
+        waits.setflags(write=False)
+    order, work = np.empty(n, np.int64), np.empty((ORDER_ROWS, n), np.int64)
+    starts, head = np.empty((2, n + 1), np.int64), np.empty(int(edges.weight.sum()) + 1, np.int64)
+    lists = np.empty(5 * edges.neighbor.size + edges.release.size, np.int64)
+    order_by_degree(
+        edges.neighbor_start, edges.neighbor, edges.weight, waits, edges.release_start,
+        edges.release, work, starts, head, lists, order,
+    )  # fmt: skip
+    return order
+
+
+def _deferred(edges: Adjacency, found: Ints) -> Ints:
+    """The order with nodes that wait after their suppliers."""
+    if not edges.release.size:
+        return found
+    order, work = np.empty_like(found), np.empty_like(found)
+    defer(found, edges.waits.copy(), edges.release_start, edges.release, work, order)
+    return order
+
+
+def _by_nodes(edges: Adjacency, last: Ints, order: Ints) -> Ints:
+    """An order of the nodes of `edges` as one of the user's nodes, some moved to its end."""
     if edges.members is not None:
-        place = np.empty(n, np.int64)
-        place[order] = np.arange(n)
+        place = np.empty_like(order)
+        place[order] = np.arange(order.size)
         order = np.argsort(place[edges.members], kind="stable")
     return with_last(last, order)
 
 
-def _nested_dissection(edges: Adjacency, seed: int, imbalance: int) -> Ints:
-    """METIS on a breadth-first numbering: hardly any two labellings differ then.
+def _by_level_sets(edges: Adjacency, before: Ints) -> Ints:
+    """Nested dissection by level sets, separators and small regions in the order `before`."""
+    n = edges.weight.size
+    levels, position, start, neighbor = _numbered(edges)
+    rows, lists = np.empty((DISSECTION_ROWS, n + 2), np.int64), np.empty_like(neighbor)
+    found, real = np.empty(n, np.int64), np.empty(n)
+    dissect(start, neighbor, edges.weight[levels], position[before], rows, lists, real, found)
+    return levels[found]
 
-    Separators have few rows, not few nodes: that takes 0.3 to 0.7 of the operations of grids with
-    blocks of 1 to 12 rows at random.
+
+def _by_metis(edges: Adjacency, seed: int, imbalance: int) -> Ints:
+    """Nested dissection by METIS, whose separators have few rows, not few nodes.
+
+    That takes 0.3 to 0.7 of the operations of grids with blocks of 1 to 12 rows at random.
     """
-    try:
-        import pymetis
-    except ImportError:
-        raise MissingExtraError('ordering "nd"', "pymetis", "nd") from None
+    import pymetis
+
     if edges.neighbor.size == 0:
         return np.arange(edges.weight.size)
-    key, levels, position = np.empty((3, edges.weight.size), np.int64)
-    pattern = np.empty_like(edges.neighbor_start), np.empty_like(edges.neighbor)
-    waiting = edges.release.size > 0
-    number_by_levels(edges.neighbor_start, edges.neighbor, waiting, key, levels, position, *pattern)
+    levels, _, *pattern = _numbered(edges)
     options = pymetis.Options()
     options.seed, options.nseps, options.ufactor = seed, SEPARATORS, imbalance
     weight = edges.weight[levels] if edges.weight.min() < edges.weight.max() else None
     order, _ = pymetis.nested_dissection(
         pymetis.CSRAdjacency(*pattern), vweights=weight, options=options
     )
-    found: Ints = levels[np.asarray(order, np.int64)]
-    return found
+    return levels[np.asarray(order, np.int64)]
+
+
+def _numbered(edges: Adjacency) -> tuple[Ints, Ints, Ints, Ints]:
+    """Nodes in breadth-first order, places in it, lists: hardly any two labellings differ then."""
+    key, levels, position = np.empty((3, edges.weight.size), np.int64)
+    start, neighbor = np.empty_like(edges.neighbor_start), np.empty_like(edges.neighbor)
+    waiting, lists = edges.release.size > 0, (edges.neighbor_start, edges.neighbor)
+    number_by_levels(*lists, waiting, key, levels, position, start, neighbor)
+    return levels, position, start, neighbor
 
 
 def order_as_given(labels: Sequence[Hashable], graph: BlockGraph) -> Ints:

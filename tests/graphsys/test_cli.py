@@ -331,13 +331,6 @@ def test_an_unknown_kind_of_picture_is_one_line(folder, capsys):
     assert line.startswith("graphsys: error: Format 'nothing' is not supported")
 
 
-def test_nested_dissection_without_pymetis_names_the_extra(folder, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pymetis", None)
-    message = refused(capsys, "solve", "A.mtx", "--ordering", "nd")
-
-    assert message.endswith('run pip install "graphsys[nd]"')
-
-
 @pytest.mark.parametrize(
     ("argv", "message"),
     [

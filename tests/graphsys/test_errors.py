@@ -24,14 +24,15 @@ def test_a_singular_pivot_is_a_linalg_error_that_knows_where():
 
 
 def test_a_missing_extra_is_an_import_error_that_says_what_to_install():
-    error = MissingExtraError('ordering "nd"', "pymetis", "nd")
+    error = MissingExtraError("symbolic.plot()", "matplotlib", "plot")
 
     for one in (error, pickle.loads(pickle.dumps(error))):
         assert isinstance(one, ImportError)
         assert str(one) == (
-            'ordering "nd" needs pymetis, which is not installed: run pip install "graphsys[nd]"'
+            "symbolic.plot() needs matplotlib, which is not installed: "
+            'run pip install "graphsys[plot]"'
         )
-        assert one.name == "pymetis"
+        assert one.name == "matplotlib"
 
 
 @pytest.mark.parametrize("kind", [UnknownNodeError, UnknownEdgeError])

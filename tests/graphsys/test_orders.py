@@ -1,7 +1,5 @@
 """Elimination orders of random graphs: permutations that respect who waits and who is joined."""
 
-from importlib.util import find_spec
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from graphsys.analysis.ordering import adjacency, order_by_name
 from graphsys.analysis.pivot_supply import find_precedence
 from graphsys.matrix.graph import block_graph
 
-NAMES = ("dfs", "amd", "nd") if find_spec("pymetis") else ("dfs", "amd")
+NAMES = "dfs", "amd", "nd"
 
 
 def needs(seed):

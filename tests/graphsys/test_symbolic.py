@@ -448,12 +448,12 @@ def test_an_ordering_names_every_node_once():
         system.analyze(zero_diagonal=["d"])
 
 
-def test_dissection_without_metis_says_what_to_install(monkeypatch):
+def test_dissection_needs_no_metis(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "pymetis", None)
-    with pytest.raises(gs.MissingExtraError, match=r'pip install "graphsys\[nd\]"'):
-        gs.System(gs.net(3), 1).analyze("nd")
+    found = gs.System(gs.net(20), 1).analyze("nd", effort=np.inf)
+    assert found.candidates == {"nd": found.operations}
 
 
 def test_no_nodes_one_node_and_no_edges():
@@ -464,31 +464,36 @@ def test_no_nodes_one_node_and_no_edges():
             assert symbolic.cycles == () and symbolic.n_components == len(graph)
 
 
-@pytest.mark.skipif(find_spec("pymetis") is None, reason="nested dissection needs pymetis")
+@pytest.mark.skipif(find_spec("pymetis") is None, reason="METIS is not installed")
 def test_effort_bounds_the_search_for_an_order(monkeypatch):
     tried = []
-    by_name = orders.order_by_name
 
-    def counted(name, *arguments):
-        tried.append(name)
-        return by_name(name, *arguments)
+    def counted(name):
+        ordered = getattr(orders, name)
+        monkeypatch.setattr(
+            orders, name, lambda *arguments: tried.append(name) or ordered(*arguments)
+        )
 
-    monkeypatch.setattr(orders, "order_by_name", counted)
+    counted("_by_level_sets")
+    counted("_by_metis")
 
     def dissections(graph, size, **options):
         tried.clear()
         gs.System(graph, size).analyze(**options)
-        return tried.count("nd")
+        return tried.count("_by_level_sets"), tried.count("_by_metis")
 
-    assert dissections(gs.crystal(8), 6) == orders.DISSECTIONS
-    assert dissections(gs.crystal(8), 6, effort=0) == 0
+    # level sets are better on grids: METIS is asked once, not four times
+    assert dissections(gs.crystal(20), 1) == (1, 1)
+    assert dissections(gs.crystal(8), 6, effort=0) == (0, 0)
     # 10,000 scalars on a plane are factorized in a fraction of what METIS takes
-    assert dissections(gs.net(100), 1) == 0
-    assert dissections(gs.net(30), 1, effort=np.inf) == orders.MOST_DISSECTIONS
-    # crystal(8), in ns: 0.026 times 2e8 operations, METIS 75 (512 + 2 1344) log2(3200) = 2.8e6
-    assert dissections(gs.crystal(8), 6, effort=1) == 1
-    # 8e7 operations on scalars take longer than 0.026 ns each: narrow rows are memory traffic
-    assert 1 <= dissections(gs.crystal(15), 1) < orders.MOST_DISSECTIONS
+    assert dissections(gs.net(100), 1) == (1, 0)
+    assert dissections(gs.net(10), 1, effort=np.inf) == (0, 0)
+    cubic = nx.random_regular_graph(3, 400, seed=0)
+    assert dissections(cubic, 6) == (1, orders.METIS_ORDERS)
+    assert dissections(cubic, 1, effort=np.inf) == (1, orders.MOST_METIS_ORDERS)
+    # crystal(8), in ns: 0.026 times 2e8 operations; level sets 20 (512 + 2 1344) log2(3200) = 7e5
+    assert dissections(gs.crystal(8), 6, effort=0.5) == (1, 0)
+    assert dissections(gs.crystal(8), 6, effort=0.1) == (0, 0)
     for effort in (-1.0, np.nan):
         with pytest.raises(ValueError, match="counts factorizations, so give 0 or more"):
             gs.System(gs.chain(3), 1).analyze(effort=effort)
