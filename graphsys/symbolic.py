@@ -452,6 +452,10 @@ def _best_order(
     def eliminated(method: str, order: Ints) -> Elimination:
         return Elimination.of(graph, edges, precedence, symmetric, kept.size, method, order)
 
+    def by_name(method: str) -> Elimination:
+        found = eliminated(method, orders.order_by_name(method, edges, kept))
+        return found.with_better_subtrees() if method == "nd" else found
+
     def by_metis(best: Elimination, count: int) -> Elimination:
         """The better of `best` and of up to `count` orders of METIS."""
         found: list[Elimination] = []
@@ -462,17 +466,17 @@ def _best_order(
             found.append(eliminated("nd", orders.order_by_metis(edges, kept, seed, imbalance)))
             if seed == 0 and found[0].operations > best.operations * orders.PROMISING:
                 break
-        return min([best, *found], key=OPERATIONS)
+        return min(best, min(found, key=OPERATIONS).with_better_subtrees(), key=OPERATIONS)
 
     tried: list[Elimination] = []
     for one in _worth_trying(graph) if name == "auto" else (name,):
-        tried.append(eliminated(one, orders.order_by_name(one, edges, kept)))
+        tried.append(by_name(one))
         if tried[-1].n_fill == 0:
             break
     best, count = min(tried, key=OPERATIONS), 0
     if name == "auto":
         if best.affords_level_sets(effort):
-            tried.append(eliminated("nd", orders.order_by_name("nd", edges, kept)))
+            tried.append(by_name("nd"))
             best = min(tried, key=OPERATIONS)
             count = best.affordable_metis_orders(effort)
     elif name == "nd" and effort > 0.0:
@@ -482,7 +486,7 @@ def _best_order(
         tried.append(best)
     candidates = {candidate.name: candidate.operations for candidate in tried}
     if "nd" in candidates:
-        best = best.with_better_subtrees().arranged()
+        best = (best if best.name == "nd" else best.with_better_subtrees()).arranged()
         candidates[best.name] = best.operations
     return best, candidates
 

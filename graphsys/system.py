@@ -553,16 +553,15 @@ class System(Sealed):
         Parameters
         ----------
         ordering : {"auto", "dfs", "amd", "nd"} or sequence of labels, optional
-            "dfs" is a depth-first search, "amd" approximate minimum degree, "nd" METIS' nested
-            dissection; "auto" takes the one with the fewest operations of those worth trying. A
-            sequence names every node once and is taken as it is.
+            "dfs" is a depth-first search, "amd" approximate minimum degree, "nd" nested dissection
+            by level sets and METIS (extra ``nd``); "auto" takes the one with the fewest operations
+            of those worth trying. A sequence names every node once and is taken as it is.
         zero_diagonal : iterable of labels, optional
             Nodes whose diagonal block is zero. By default they are found in the values.
         effort : float, optional
-            What "auto" may spend on nested dissection, in numeric factorizations of the matrix;
-            four orders are tried, up to 16 if they cost next to nothing of that. 0 leaves it out,
-            which suits a single solve; `numpy.inf` suits an order that many thousand factorizations
-            share.
+            What "auto" may spend on nested dissection, in numeric factorizations of the matrix. 0
+            leaves it out, which suits a single solve; `numpy.inf` suits an order that many thousand
+            factorizations share.
 
         Returns
         -------

@@ -714,8 +714,7 @@ def cholesky(
         Added to the diagonal.
     ordering_method : {"default", "best", "amd", "colamd", "natural", "metis", "nesdis"}, optional
         "natural" eliminates in the order of the rows, or in one with the same fill-in; "metis" and
-        "nesdis" are nested dissection, by the extra ``nd``. All others choose the order by counted
-        operations.
+        "nesdis" are nested dissection. All others choose the order by counted operations.
     mode, use_long
         For CHOLMOD; they have no effect here.
 
