@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
 from graphsys.kernels.single.fused_solve import BUSY, DONE, REFINE
-from graphsys.kernels.single.refinement import GOOD
+from graphsys.kernels.single.refinement import FINE, GOOD
 from graphsys.matrix.block import HERMITIAN, as_dtype, as_plain, as_symmetry, as_values
 from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.graph import BlockGraph
@@ -343,8 +343,9 @@ class Factor(Sealed):
             with self._whole():
                 found = self._factorization
                 refines = found.refines and found.scaling is None and found.fronts is None
+                strict = found.with_strict_errors(values) if refines else None
                 try:
-                    self._factorization, *_ = found.stable(values, refines)
+                    self._factorization = strict or found.stable(values, refines)[0]
                 except SingularPivotError:
                     self._forget()
                     raise
@@ -495,10 +496,10 @@ class Factor(Sealed):
         strict = report.componentwise_error
         if error is None or found.stabilized or found is self._regularized:
             return True
-        good = GOOD * EPS[self.dtype]
+        good = (FINE if found.strict else GOOD) * EPS[self.dtype]
         if strict is not None and strict <= good:
             return True
-        return error <= good and not found.is_wild(self._matrix().values)
+        return error <= good and (found.strict or not found.is_wild(self._matrix().values))
 
     def refactorize_and_solve(self, values: Any, b: Any) -> Any:
         """`refactorize` and then `solve` in one call, which is quicker for systems of a few nodes.

@@ -111,6 +111,8 @@ class Factorization:
 
     #: Whether solves refine whatever the pivots are: these are not quite factors of the matrix.
     must_refine = False
+    #: Whether unknowns differ by so many magnitudes that errors count in all rows.
+    strict = False
     #: What solves with the factors.
     solves = Solver
     #: Whether `stable` equilibrates the matrix.
@@ -172,10 +174,11 @@ class Factorization:
         self.fast_factorize = fast_calls.factorizing(self._arrays)
         self.fast_solve = fast_calls.solving(self._arrays)
         self.fast_factorize_and_solve: Callable[[Array, Array], Array | None] | None = None
+        arrays, graph = self._arrays, self.symbolic.graph
         self.fast_factorize_and_refine = fast_calls.factorizing_and_refining(
-            self._arrays, self.symbolic.graph
+            arrays, graph, self.strict
         )
-        self.fast_solve_refined = fast_calls.solving_refined(self._arrays, self.symbolic.graph)
+        self.fast_solve_refined = fast_calls.solving_refined(arrays, graph, self.strict)
 
     def load_factorize_and_solve(self) -> Callable[[Array, Array], Array | None]:
         """Make `fast_factorize_and_solve`, whose machine code is loaded only for the first call."""
@@ -187,7 +190,7 @@ class Factorization:
     ) -> Factorization:
         """A copy with arrays of its own for another elimination order, not yet factorized."""
         other = copy(self)
-        other.scaling = scaling
+        other.scaling, other.strict = scaling, False
         other._allocate(symbolic, fronts)
         return other
 
@@ -308,6 +311,8 @@ class Factorization:
         solver.pivot_ratio, solver.weakest = info.item(PIVOT_RATIO), int(info.item(WEAKEST))
         solver.scaling = self.scaling
         solver.refine_with(values)
+        if solver.matrix is not None:
+            solver.matrix.strict = self.strict
         return solver
 
     def instability(self, values: Array) -> tuple[float, float]:
@@ -364,9 +369,26 @@ class Factorization:
         """
         if self.scaling is not None:
             values = self.scaling.matrix(values)
-        elif self.is_wild(values):
+        elif not self.strict and self.is_wild(values):
             return False
         return self._contraction(values) < CONTRACTS
+
+    def with_strict_errors(self, values: Array) -> Factorization | None:
+        """These factors of a symmetric matrix whose solves refine all rows, in at most two steps.
+
+        Rows of interior-point systems differ by many magnitudes, and no scaling suits all of them.
+        None where fronts would take less time, or more than two steps are due.
+        """
+        known = self.strict or self.last or self.must_refine or self.scaling or self.fronts
+        double = self.dtype == np.dtype(np.float64)
+        if known or not (self.symbolic.symmetric and self.refines and double):
+            return None
+        if self._is_wide() or not self._contraction(values) < SOON:
+            return None
+        found = copy(self)
+        found.strict = True
+        found._bind()
+        return found
 
     def _contraction(self, values: Array) -> float:
         """Factor by which a refinement with the matrix that the factors are of reduces residuals.
@@ -525,6 +547,8 @@ class Factorization:
             As for `stable`.
         """
         refinable = self.can_refine(values)
+        if not refinable and (strict := self.with_strict_errors(values)) is not None:
+            return strict
         if self.refines and refinable and not self.must_refine and self._suits_fronts(values):
             weak = self._with_weak_pivots(values)
             return self if weak is None else weak[0]
@@ -538,13 +562,18 @@ class Factorization:
         refinements are due.
         """
         graph, supernodes = self.symbolic.graph, self.symbolic.super_start.size - 1
-        nodes, rows = graph.size.size, graph.rows
+        rows = graph.rows
         if self._tasks is not None:
             return False
-        if rows > WIDE_NODE * nodes:
+        if self._is_wide():
             return True
-        scalars = rows <= 2 * nodes
+        scalars = rows <= 2 * graph.size.size
         return scalars and (rows > SMALL * supernodes or not self._contraction(values) < SOON)
+
+    def _is_wide(self) -> bool:
+        """True if nodes have so many rows that fronts take less time than static factors."""
+        graph = self.symbolic.graph
+        return graph.rows > WIDE_NODE * graph.size.size
 
     def _with_weak_pivots(self, values: Array) -> tuple[Factorization, float, float] | None:
         """`stable` factors of a symmetric matrix as it is, by fronts with weak pivots.

@@ -22,6 +22,7 @@ from graphsys.kernels.base.layout import ROWS, WIDEST, is_nodal
 from graphsys.kernels.single.fused_solve import (
     DONE,
     EPSILON,
+    LEAST,
     MISFIT,
     MOST,
     REFINED,
@@ -39,7 +40,7 @@ from graphsys.kernels.single.refinement import refined_work, solve_refined
 from graphsys.kernels.single.scalar_ldu import solve_scalars
 from graphsys.kernels.single.substitution import solve, solve_nodal
 from graphsys.matrix.graph import BlockGraph
-from graphsys.numeric.residuals import EPS, REFINEMENTS, UNKNOWN, Matrix, joined_tables
+from graphsys.numeric.residuals import EPS, UNKNOWN, Matrix, joined_tables, refinement_limits
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -126,7 +127,7 @@ def factorizing_and_solving(arrays: Arrays) -> Callable[[Any, Any], Array | None
 
 
 def factorizing_and_refining(
-    arrays: Arrays, graph: BlockGraph
+    arrays: Arrays, graph: BlockGraph, strict: bool
 ) -> Callable[[Matrix, Any, Any], tuple[Array, Array | None] | None]:
     """``factorize_and_refine(matrix, values, b)``: x, and the report of `refine` in an array.
 
@@ -135,7 +136,7 @@ def factorizing_and_refining(
     """
     rows, dtype, kernel = int(arrays.program[ROWS]), arrays.arena.dtype, _kernels(arrays)[2]
     report = np.zeros(REPORT)
-    report[EPSILON], report[MOST] = EPS[dtype], REFINEMENTS
+    report[EPSILON], report[LEAST:REPORT] = EPS[dtype], refinement_limits(dtype, strict)
     frame: object = None
     held: tuple[Array, ...] = ()
     copied: Matrix | None = None
@@ -163,11 +164,12 @@ def factorizing_and_refining(
 
 
 def solving_refined(
-    arrays: Arrays, graph: BlockGraph
+    arrays: Arrays, graph: BlockGraph, strict: bool
 ) -> Callable[[Matrix, Any], tuple[Array, tuple[int, float]] | None]:
     """``solve_refined(matrix, b)``: x, refinements and backward error; None if it is not good."""
     program, arena = arrays.program, arrays.arena
-    dtype, rows, eps = arena.dtype, int(program[ROWS]), EPS[arena.dtype]
+    dtype, rows = arena.dtype, int(program[ROWS])
+    limits = EPS[dtype], *refinement_limits(dtype, strict)
     spare: list[tuple[Array, Array]] = []
     tables: Ints | None = None
     code: Callable[..., tuple[int, float]] | None = None
@@ -183,10 +185,8 @@ def solving_refined(
             work = empty(refined_work(program, 1), dtype), empty(3)
         if code is None or tables is None:
             tables = joined_tables(graph)
-            code = entry(
-                solve_refined, (-1, 0.0), tables, program, arena, x, x, eps, REFINEMENTS, *work, x
-            )
-        steps, error = code(tables, program, arena, matrix.values, b, eps, REFINEMENTS, *work, x)
+            code = entry(solve_refined, (-1, 0.0), tables, program, arena, x, x, *limits, *work, x)
+        steps, error = code(tables, program, arena, matrix.values, b, *limits, *work, x)
         spare.append(work)
         return None if steps < 0 else (x, (steps, error))
 

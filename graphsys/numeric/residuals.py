@@ -13,6 +13,7 @@ from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.single.matrix import absolute_sums, raise_sizes, subtract_matrix_product
 from graphsys.kernels.single.refinement import (
     FINE,
+    FLOOR,
     REACHED,
     refine,
     refined_work,
@@ -34,8 +35,8 @@ EPS = {
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 #: Norms of a matrix that are not yet known.
 UNKNOWN = (-1.0, -1.0)
-#: Most steps of iterative refinement in one solve.
-REFINEMENTS = 5
+#: Most steps of iterative refinement in one solve, and where all rows have to be good.
+REFINEMENTS, STRICT_REFINEMENTS = 5, 2
 
 
 @dataclass(slots=True, eq=False)
@@ -48,11 +49,14 @@ class Matrix:
     values : ndarray, shape (graph.nnz,)
     norms : list of float, length 2
         Maximum norms of A and of its transpose (the 1-norm of A); negative where not yet known.
+    strict : bool
+        Whether errors count in all rows, without `FLOOR`: unknowns differ by many magnitudes.
     """
 
     graph: BlockGraph
     values: Array
     norms: list[float] = field(default_factory=lambda: [*UNKNOWN])
+    strict: bool = False
 
     def replace(self, values: Array) -> None:
         """Hold a copy of other values.
@@ -109,8 +113,8 @@ class Matrix:
         """
         work, info = np.empty(refined_work(program, count), x.dtype), np.empty(3)
         failed = refine(
-            self.graph.tables(), program, arena, self.values, EPS[x.dtype], REFINEMENTS,
-            transposed, b, count, work, x, info,
+            self.graph.tables(), program, arena, self.values, EPS[x.dtype],
+            *refinement_limits(x.dtype, self.strict), transposed, b, count, work, x, info,
         )  # fmt: skip
         steps, error, strict = info.tolist()
         return int(steps), np.inf if failed else error, np.inf if failed else strict
@@ -150,9 +154,14 @@ class Matrix:
         sizes = np.empty(2 * max(graph.rows, LANES), x.dtype)
         error, strict = residual_error(
             graph.tables(), int(graph.size.max(initial=0)), self.values, transposed, b, count, x,
-            EPS[x.dtype], np.inf, sizes, r,
+            EPS[x.dtype], refinement_limits(x.dtype, self.strict)[0], np.inf, sizes, r,
         )  # fmt: skip
         return r, error, strict
+
+
+def refinement_limits(dtype: np.dtype[Any], strict: bool) -> tuple[float, int]:
+    """Floor of the backward error relative to the largest unknown, and most steps."""
+    return (0.0, STRICT_REFINEMENTS) if strict else (EPS[dtype] ** FLOOR, REFINEMENTS)
 
 
 def relative_residual(of_r: Array, norm: Any, of_x: Array, of_b: Array) -> Array:

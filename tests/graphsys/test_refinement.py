@@ -71,7 +71,7 @@ def test_compiled_code_refines_or_says_that_it_cannot():
     def solve(b, values=system.values):
         x, work = np.empty(3), np.empty(refined_work(symbolic.program, 1))
         steps, error = solve_refined(
-            tables, symbolic.program, arena, values, b, EPS, 5, work, np.empty(3), x
+            tables, symbolic.program, arena, values, b, EPS, EPS**FLOOR, 5, work, np.empty(3), x
         )
         return steps, error, x
 
@@ -149,7 +149,7 @@ def test_residual_and_backward_error_of_nodes_of_mixed_sizes(kind, dims):
         sizes = np.empty(2 * max(A.shape[0], 8), kind)
         error, strict = residual_error(
             system.graph.tables(), max(dims), system.values, transposed, b.ravel(), 2, x.ravel(),
-            eps, np.inf, sizes, r.ravel(),
+            eps, eps**FLOOR, np.inf, sizes, r.ravel(),
         )  # fmt: skip
         wanted = b - x @ matrix.T
         size = np.abs(x) @ np.abs(matrix).T + np.abs(b)

@@ -28,7 +28,7 @@ from graphsys.kernels.batch.substitution import (
 )
 from graphsys.kernels.single.fused_solve import factorize_and_solve
 from graphsys.kernels.single.ldu import factorize
-from graphsys.kernels.single.refinement import refine_solution, residual_error
+from graphsys.kernels.single.refinement import FLOOR, refine_solution, residual_error
 from graphsys.kernels.single.substitution import solve, solve_transposed
 
 
@@ -81,7 +81,7 @@ def backward_errors(
         s, first, last = systems[k // columns], k * rows, (k + 1) * rows
         errors[0, k], errors[1, k] = residual_error(
             tables, program[WIDEST], values[s * nnz : (s + 1) * nnz], transposed,
-            b[first:last], 1, x[first:last], eps, np.inf, sizes, r[first:last],
+            b[first:last], 1, x[first:last], eps, eps**FLOOR, np.inf, sizes, r[first:last],
         )  # fmt: skip
 
 
@@ -155,7 +155,9 @@ def refine_each(
         ratio[s] = info[PIVOT_RATIO] if failed <= 0 else np.nan
         growth[s], error[s] = info[GROWTH], np.inf if failed != 0 else np.nan
         if failed == 0 and (ratio[s] < below or (growth[s] > 0.0 and below > 0.0)):
-            steps = refine_solution(joined, program, arena, mine, right, eps, most, work, info, x)
+            steps = refine_solution(
+                joined, program, arena, mine, right, eps, eps**FLOOR, most, work, info, x
+            )
             error[s] = info[1] if steps >= 0 else np.inf
 
 

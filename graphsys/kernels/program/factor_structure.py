@@ -31,6 +31,11 @@ SCALAR_UPDATES, SCALAR_MERGE = 20.0, 0.5
 #: Largest number of supernodes per node for which a matrix with monitored pivots uses supernodes:
 #: their pivot blocks have more rows to exchange. With more, they are hardly larger than nodes.
 FEW_MERGE = 0.9
+#: Entries of pivot blocks per node from which on symmetric matrices with monitored pivots use nodes
+#: all the same: chains of bodies of 4 rows and joints of 1 to 3 take 0.6 to 0.75 of the time of
+#: supernodes, of bodies of 3 and joints of 1 row 1.2 times (solutions of supernodes are often good
+#: without refinement).
+SADDLE_ENTRIES = 6.0
 #: Other graphs: nodes of at most so many rows and neighbours, without larger descendants, come
 #: first and are nodes of the nodal program, if they are such a part of all. On average they have
 #: at most so many rows times updates, and supernodes would have fewer than so many of them. Power
@@ -48,8 +53,9 @@ PANELS, COLUMNS, LENGTH, SCALED, SIZES = range(5)
 
 @interpreted
 def _choose_nodes(
-    node_size, elimination, joined, needy, n_last, fixed, size, super_of, super_start, turns
-):
+    node_size, elimination, joined, needy, n_last, fixed, symmetric, size, super_of, super_start,
+    turns,
+):  # fmt: skip
     """How many steps the nodal program eliminates once steps are in the order ``turns``.
 
     ``elimination`` as in `choose_structure`. All or none, which stay in place, or the bottom of the
@@ -73,7 +79,8 @@ def _choose_nodes(
     merged = supernodes(size, parent, below, joined, n_last, 0, super_of, super_start)
     scalar = most == 1 and merged >= SCALAR_MERGE * n
     limit = n * SCALAR_UPDATES if scalar else max(n, NODAL_UPDATES * entries)
-    if (regular or merged >= FEW_MERGE * n) and updates <= limit:
+    alike = merged >= FEW_MERGE * n or (symmetric and entries >= SADDLE_ENTRIES * n)
+    if (regular or alike) and updates <= limit:
         return n
     if fixed or not regular:
         return 0
@@ -152,6 +159,7 @@ def choose_structure(
             needy,
             n_last,
             nodes == FIXED,
+            symmetric,
             size,
             super_of,
             super_start,

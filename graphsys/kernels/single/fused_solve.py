@@ -42,8 +42,9 @@ DONE, REFINE, SINGULAR, OVERFLOW, MISFIT, BUSY, REFINED = range(7)
 #: Places in ``info`` after the result of a factorization: least pivot ratio of a regular block,
 #: pivot ratio below which solutions are refined, length of ``values``. Then the length of ``info``.
 TOLERANCE, REFINE_BELOW, NNZ, INFO = range(GROWTH + 1, GROWTH + 5)
-#: Places in ``report`` after what `refine` writes: machine epsilon, most steps; and its length.
-EPSILON, MOST, REPORT = range(3, 6)
+#: Places in ``report`` after what `refine` writes: machine epsilon, floor of the error, most steps;
+#: and its length.
+EPSILON, LEAST, MOST, REPORT = range(3, 7)
 
 
 def entry(function: Any, misfit: Any, *arguments: Any) -> Any:
@@ -138,7 +139,17 @@ def _refine_with(frame, values, b, out):
     for i in range(kept.size):
         kept[i] = values[i]
     steps = refine_solution(
-        joined, program, arena, kept, b, report[EPSILON], int(report[MOST]), work, report, out
+        joined,
+        program,
+        arena,
+        kept,
+        b,
+        report[EPSILON],
+        report[LEAST],
+        int(report[MOST]),
+        work,
+        report,
+        out,
     )
     return REFINED if steps >= 0 else REFINE
 

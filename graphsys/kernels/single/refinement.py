@@ -47,6 +47,7 @@ def solve_refined(
     values,
     b,
     eps,
+    floor,
     most,
     # Work:
     work,
@@ -57,7 +58,7 @@ def solve_refined(
     """A x = b for one real vector, refined: steps, or -1 where that is not good, and the error."""
     if b.size != program[ROWS] or solve(program, arena, b, 1, work, x) != 0:
         return -1, 0.0
-    steps = refine_solution(joined, program, arena, values, b, eps, most, work, info, x)
+    steps = refine_solution(joined, program, arena, values, b, eps, floor, most, work, info, x)
     return steps, float(info[1])
 
 
@@ -71,6 +72,7 @@ def refine_solution(
     values,
     b,
     eps,
+    floor,
     most,
     # Work:
     work,
@@ -79,7 +81,10 @@ def refine_solution(
     # In and out:
     x,
 ):
-    """`refine` for one real vector: steps, or -1 where that is not good."""
+    """`refine` for one real vector: steps, or -1 where that is not good.
+
+    Without a floor nothing short of `FINE` is.
+    """
     nodes, neighbors = joined[0], joined[1]
     at = 2
     size = joined[at : at + nodes]
@@ -94,8 +99,11 @@ def refine_solution(
     at += nodes
     block_at = joined[at : at + neighbors]
     tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
-    failed = refine(tables, program, arena, values, eps, most, False, b, 1, work, x, info)
-    return int(info[0]) if failed == 0 and info[2] <= GOOD * eps else -1
+    failed = refine(
+        tables, program, arena, values, eps, floor, most, False, b, 1, work, x, info
+    )  # fmt: skip
+    enough = (GOOD if floor > 0.0 else FINE) * eps
+    return int(info[0]) if failed == 0 and info[2] <= enough else -1
 
 
 @kernel
@@ -107,6 +115,7 @@ def refine(
     arena,
     values,
     eps,
+    floor,
     most,
     transposed,
     b,
@@ -119,7 +128,7 @@ def refine(
 ):
     """x <- x + A^-1 (b - A x) until the backward error is at rounding level or stalls; a status.
 
-    That is `REACHED` with `FLOOR`, or `FINE` without.
+    That is `REACHED` with a ``floor``, `FLOOR` or 0, or `FINE` without.
 
     As long as small unknowns are noise, their rows hold the backward error at 1 while corrections
     become smaller. So it stalls where neither the error nor the correction falls to a half.
@@ -134,7 +143,7 @@ def refine(
     solving = work[3 * length + 2 * max(rows, LANES) :]
     reached, fine = REACHED * eps, FINE * eps
     error, strict = residual_error(
-        tables, widest, values, transposed, b, count, x, eps, reached, sizes, residual
+        tables, widest, values, transposed, b, count, x, eps, floor, reached, sizes, residual
     )
     steps, last = 0, np.inf
     while error > reached and not strict <= fine and steps < most:
@@ -148,7 +157,18 @@ def refine(
         for i in range(length):
             trial[i] += x[i]
         new_error, new_strict = residual_error(
-            tables, widest, values, transposed, b, count, trial, eps, np.inf, sizes, following
+            tables,
+            widest,
+            values,
+            transposed,
+            b,
+            count,
+            trial,
+            eps,
+            floor,
+            np.inf,
+            sizes,
+            following,
         )
         converging = new_error <= error / 2.0 or correction <= last / 2.0
         if not (new_error < error or (converging and new_error < np.inf)):
@@ -162,7 +182,7 @@ def refine(
             break
     if steps == 0 and error > reached and not strict <= fine:  # of the first rows that are so
         error, strict = residual_error(
-            tables, widest, values, transposed, b, count, x, eps, np.inf, sizes, residual
+            tables, widest, values, transposed, b, count, x, eps, floor, np.inf, sizes, residual
         )
     info[0], info[1], info[2] = steps, error, strict
     return 0
@@ -170,9 +190,9 @@ def refine(
 
 @kernel
 def residual_error(
-    tables, widest, values, transposed, b, count, x, eps, enough, sizes, r
+    tables, widest, values, transposed, b, count, x, eps, floor, enough, sizes, r
 ):  # fmt: skip
-    """r <- b - A x, or b - A^T x, for all columns; backward error with and without `FLOOR`.
+    """r <- b - A x, or b - A^T x, for all columns; backward error with and without a ``floor``.
 
     Where the former is larger than ``enough`` and the latter than `FINE`, both may be those of some
     rows only. Nodes of up to `FINE` may count by the latter in both. No block has more than
@@ -181,8 +201,8 @@ def residual_error(
     rows = tables[1][tables[0].size]
     scalar = is_real(x) and is_scalar(tables[0], rows)
     if widest <= SMALL and count == 1 and not transposed and not scalar and is_real(x):
-        floor = eps**FLOOR * maximum_norm(x, 0, rows)
-        small_residual(r, sizes, None, b, values, x, floor, FINE * eps, enough, *tables)
+        least = floor * maximum_norm(x, 0, rows)
+        small_residual(r, sizes, None, b, values, x, least, FINE * eps, enough, *tables)
         return (
             float(largest_of(sizes, 0, LANES, LANES, 1)),
             float(largest_of(sizes, LANES, LANES, LANES, 1)),
@@ -194,13 +214,17 @@ def residual_error(
     for j in range(count):
         if transposed:
             subtract_matrix_product(*tables, values, True, x, j * rows, r)
-            floored, plain = transposed_error(tables, values, b, x, j * rows, eps, sizes, r)
+            floored, plain = transposed_error(tables, values, b, x, j * rows, floor, sizes, r)
         else:
             own = slice(j * rows, (j + 1) * rows)
             if scalar:
-                floored, plain = scalar_error(tables, values, b[own], x[own], eps, sizes, r[own])
+                floored, plain = scalar_error(
+                    tables, values, b[own], x[own], eps, floor, sizes, r[own]
+                )
             else:
-                floored, plain = vector_error(tables, values, b[own], x[own], eps, sizes, r[own])
+                floored, plain = vector_error(
+                    tables, values, b[own], x[own], eps, floor, sizes, r[own]
+                )
         worst, strict = _larger(floored, worst), _larger(plain, strict)
     return worst, strict
 
@@ -215,11 +239,11 @@ def is_scalar(size, rows):
 
 
 @kernel
-def scalar_error(tables, values, b, x, eps, sizes, r):
+def scalar_error(tables, values, b, x, eps, floor, sizes, r):
     """`vector_error` of a graph whose nodes are single rows, of real numbers."""
     _, _, neighbor_start, neighbor, diagonal_at, _ = tables
     worst = strict = 0.0
-    floor, fine = eps**FLOOR * maximum_norm(x, 0, x.size), FINE * eps
+    floor, fine = floor * maximum_norm(x, 0, x.size), FINE * eps
     scalar_residual(r, sizes, b, values, x, neighbor_start, neighbor, diagonal_at)
     for i in range(diagonal_at.size):
         rest, d = abs(r[i]), sizes[i].real
@@ -238,8 +262,8 @@ def scalar_error(tables, values, b, x, eps, sizes, r):
 
 
 @kernel
-def vector_error(tables, values, b, x, eps, sizes, r):
-    """r <- b - A x for one vector; its backward error with and without `FLOOR`.
+def vector_error(tables, values, b, x, eps, floor, sizes, r):
+    """r <- b - A x for one vector; its backward error with and without a ``floor``.
 
     The blocks of a node follow each other: it is a dense matrix, by columns, beside x.
     """
@@ -247,7 +271,7 @@ def vector_error(tables, values, b, x, eps, sizes, r):
     worst = strict = 0.0
     entries, known, others = pointer(values, 0), pointer(x, 0), pointer(neighbor, 0)
     starts, widths = pointer(row_start, 0), pointer(size, 0)
-    floor, fine = eps**FLOOR * maximum_norm(x, 0, x.size), FINE * eps
+    floor, fine = floor * maximum_norm(x, 0, x.size), FINE * eps
     for i in range(size.size):
         height, first, place = size[i], row_start[i], diagonal_at[i]
         own, last = neighbor_start[i] - 1, neighbor_start[i + 1]
@@ -300,7 +324,7 @@ def vector_error(tables, values, b, x, eps, sizes, r):
 
 
 @kernel
-def transposed_error(tables, values, b, x, at, eps, sizes, r):
+def transposed_error(tables, values, b, x, at, floor, sizes, r):
     """Backward errors as of `vector_error`, of one x[at:] whose residual b - A^T x is r[at:]."""
     size, row_start = tables[0], tables[1]
     rows = row_start[size.size]
@@ -308,7 +332,7 @@ def transposed_error(tables, values, b, x, at, eps, sizes, r):
     for i in range(rows):
         sizes[i], sizes[rows + i] = abs(b[at + i]), 0.0
     raise_sizes(tables, values, True, x, at, sizes)
-    floor = eps**FLOOR * maximum_norm(x, at, rows)
+    floor *= maximum_norm(x, at, rows)
     for i in range(rows):
         rest, d = abs(r[at + i]), sizes[i].real
         if rest != 0.0:
