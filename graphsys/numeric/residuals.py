@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.single.matrix import absolute_sums, raise_sizes, subtract_matrix_product
 from graphsys.kernels.single.refinement import (
+    CANCELLED,
     FINE,
     FLOOR,
     REACHED,
+    add_small,
     refine,
     refined_work,
     residual_error,
@@ -134,6 +136,8 @@ class Matrix:
             change = solve(r, count, transposed)
             if not np.isfinite(change).all():
                 return steps, np.inf, np.inf
+            if strict < 1.0 and add_small(x, change, FINE * eps ** (1.0 + CANCELLED) / strict):
+                return steps + 1, FINE * eps, FINE * eps
             size = float(np.abs(change).max(initial=0.0))
             new_r, new_error, new_strict = self.errors(b, x + change, count, transposed)
             converging = new_error <= error / 2.0 or size <= last / 2.0
