@@ -24,7 +24,6 @@ from graphsys.kernels.single.fused_solve import (
     EPSILON,
     LEAST,
     MISFIT,
-    MOST,
     REFINED,
     REPORT,
     entry,

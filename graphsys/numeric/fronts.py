@@ -107,8 +107,10 @@ class Fronts:
         Least pivots, relative to their columns, that are good, and that are not delayed.
     least : float
         Least pivot relative to its column.
+    made : float
+        Largest magnitude of a pivot.
     growth : float
-        Largest entry of the factors relative to that of the matrix, at least 1.
+        `growth_of` the matrix, where weak pivots are delayed.
     delayed : int
         How often a pivot was delayed.
     listed : tuple of three ndarray of int
@@ -129,6 +131,7 @@ class Fronts:
     arrays: dict[str, Array] = field(init=False)
     table: Ints = field(init=False)
     least: float = field(init=False, default=1.0)
+    made: float = field(init=False, default=0.0)
     growth: float = field(init=False, default=1.0)
     delayed: int = field(init=False, default=0)
     listed: tuple[Ints, Ints, Ints] = field(init=False)
@@ -227,13 +230,22 @@ class Fronts:
         self.least, self.delayed = float(info[LEAST]), int(info[ALL_DELAYED])
         self._gathered = None
         if status == 0:
-            given = float(maximum_norm(values, 0, values.size))
-            if not np.isfinite(given):  # an infinite pivot, whose row and column are then lost
-                return 1
             symmetric = bool(self.symbolic.symmetric)
-            made = float(largest_pivot(self.table.reshape(-1), self.arrays["factors"], symmetric))
-            self.growth = max(1.0, made / given) if given > 0.0 else 1.0
+            table, factors = self.table.reshape(-1), self.arrays["factors"]
+            self.made = float(largest_pivot(table, factors, symmetric))
+            if self.is_weak:  # solves refine whatever the growth is
+                return 0 if np.isfinite(self.made) else 1
+            self.growth = self.growth_of(values)
+            if np.isnan(self.growth):  # an infinite pivot, whose row and column are then lost
+                return 1
         return status
+
+    def growth_of(self, values: Array) -> float:
+        """Largest pivot relative to the largest entry of the matrix; NaN if that is not finite."""
+        given = float(maximum_norm(values, 0, values.size))
+        if not np.isfinite(given):
+            return np.nan
+        return max(1.0, self.made / given) if given > 0.0 else 1.0
 
     def _pivots(self) -> tuple[Array, Array, Ints, Ints]:
         """Pivots, the subdiagonal of D, and their rows and columns, once for each matrix."""

@@ -136,8 +136,8 @@ class Matrix:
             change = solve(r, count, transposed)
             if not np.isfinite(change).all():
                 return steps, np.inf, np.inf
-            if strict < 1.0 and add_small(x, change, FINE * eps ** (1.0 + CANCELLED) / strict):
-                return steps + 1, FINE * eps, FINE * eps
+            if strict < 1.0 and add_small(x, change, REACHED * eps ** (1.0 + CANCELLED) / strict):
+                return steps + 1, REACHED * eps, REACHED * eps
             size = float(np.abs(change).max(initial=0.0))
             new_r, new_error, new_strict = self.errors(b, x + change, count, transposed)
             converging = new_error <= error / 2.0 or size <= last / 2.0

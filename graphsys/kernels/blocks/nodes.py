@@ -11,6 +11,7 @@ scalar_rows = LazyModule("graphsys.kernels.llvm.scalar_residual")
 small_elimination = LazyModule("graphsys.kernels.llvm.small_elimination")
 small_nodes = LazyModule("graphsys.kernels.llvm.small_nodes")
 transposed_nodes = LazyModule("graphsys.kernels.llvm.transposed_nodes")
+wide_rows = LazyModule("graphsys.kernels.llvm.wide_residual")
 
 
 @intrinsic
@@ -131,7 +132,32 @@ def _scalar_residual(typing, r, sizes, b, values, x, neighbor_start, neighbor, d
     return types.none(*arguments), generate
 
 
+@intrinsic
+def _wide_residual(
+    typing, r, sizes, b, values, x, first, place, rows, own, begin, end, size, row_start, neighbor
+):  # fmt: skip
+    """r <- b - A x, sizes <- |A| |x| + |b| for the rows of one node: `wide_residual`; real only.
+
+    Its first row is ``first``, and its blocks begin at ``values[place]``.
+    """
+    arguments = (
+        r, sizes, b, values, x, first, place, rows, own, begin, end, size, row_start, neighbor
+    )  # fmt: skip
+    real = real_name(r.dtype)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = wide_rows.wide_residual_function(builder.module, real)
+        pointers = [*(low.pointer(k, 5) for k in range(3)), low.pointer(3, 6), low.start(4)]
+        numbers = [low.integer(k) for k in range(7, 11)]
+        builder.call(function, [*pointers, *numbers, *(low.table(k) for k in (11, 12, 13))])
+        return low.none()
+
+    return types.none(*arguments), generate
+
+
 if DISABLE_JIT:
+    wide_residual = reference.wide_residual
     scalar_residual = reference.scalar_residual
     small_residual = reference.small_residual
     eliminate_node = reference.eliminate_node
@@ -140,6 +166,7 @@ if DISABLE_JIT:
     forward_transposed_nodes = reference.forward_transposed_nodes
     backward_transposed_nodes = reference.backward_transposed_nodes
 else:
+    wide_residual = _wide_residual
     scalar_residual = _scalar_residual
     small_residual = _small_residual
     eliminate_node = _eliminate_node

@@ -237,6 +237,20 @@ def scalar_residual(r, sizes, b, values, x, neighbor_start, neighbor, diagonal_a
         r[i], sizes[i] = b[i] - terms.sum(), abs(b[i]) + np.abs(terms).sum()
 
 
+def wide_residual(
+    r, sizes, b, values, x, first, place, rows, own, begin, end, size, row_start, neighbor
+):  # fmt: skip
+    """r <- b - A x, sizes <- |A| |x| + |b|: `wide_residual.wide_residual_function`."""
+    mine = slice(first, first + rows)
+    r[mine], sizes[mine] = b[mine], np.abs(b[mine])
+    for j in (own, *neighbor[begin:end]):
+        block = _matrix(values, place, rows, rows, size[j])
+        known = x[row_start[j] : row_start[j] + size[j]]
+        r[mine] -= block @ known
+        sizes[mine] += np.abs(block) @ np.abs(known)
+        place += rows * size[j]
+
+
 def small_residual(
     r, worst, sizes, b, values, x, floor, fine, enough, size, row_start, neighbor_start, neighbor,
     diagonal_at, block_at,
