@@ -22,7 +22,13 @@ from graphsys.analysis.cycles import (
     spanning_forest,
 )
 from graphsys.analysis.elimination import Elimination, supernodal_program
-from graphsys.analysis.pivot_supply import NONE, Precedence, find_precedence, missing_rows
+from graphsys.analysis.pivot_supply import (
+    NONE,
+    Precedence,
+    cut_nodes,
+    find_precedence,
+    missing_rows,
+)
 from graphsys.analysis.supervariables import quotient, supervariables
 from graphsys.kernels.analysis.branches import is_postorder
 from graphsys.kernels.base.layout import (
@@ -413,6 +419,8 @@ def analyze(
         kept = np.array(sorted(i for i in last if graph.size[i] > 0), np.int64)
         demand[kept], after_all = 0, after_all.union(kept.tolist())
     precedence = find_precedence(graph, demand, after_all)
+    if symmetric and values is not None and np.count_nonzero(demand) > 0:
+        precedence = precedence._replace(cut=cut_nodes(graph, values, demand))
     if name == "given":  # taken as it is: no nodes are joined
         precedence = precedence._replace(joined=())
     edges = orders.adjacency(graph, precedence)

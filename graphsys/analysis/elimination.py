@@ -248,15 +248,16 @@ class Elimination(NamedTuple):
     def structure(self) -> FactorStructure:
         """Fronts, supernodes and program of this order."""
         graph, symmetric, n = self.graph, self.symmetric, self.step_node.size
-        entries, joined = self.front_start.item(n), self._joined()
+        entries, joined, cut = self.front_start.item(n), self._joined(), self._cut()
         front, fill = empty(entries, int64), empty(entries, np.bool_)
         row_of, super_start = empty(n + 1, int64), empty(n + 1, int64)
         by_entry = empty((ENTRY_ROWS, entries), int64)
         by_step, by_block = _lists(graph)
         n_nodal = FIXED if self.name == "given" and self.n_nodal == FREE else self.n_nodal
         nodes, count, length = choose_structure(
-            graph.tables(), self.edges, self._tables(), joined, self.precedence.needy, self.n_last,
-            n_nodal, symmetric, front, fill, row_of, super_start, by_step, by_block, by_entry,
+            graph.tables(), self.edges, self._tables(), joined, cut, self.precedence.needy,
+            self.n_last, n_nodal, symmetric, front, fill, row_of, super_start, by_step, by_block,
+            by_entry,
         )  # fmt: skip
         if count == 0 < n:  # in another order
             return self._by(by_step[-1, :n])._replace(n_nodal=nodes).structure()
@@ -264,7 +265,7 @@ class Elimination(NamedTuple):
             super_start = super_start[: count + 1].copy()
         program = empty(length, int64)
         write_program(
-            (self.front_start, front), joined, self.precedence.short.size, symmetric, nodes,
+            (self.front_start, front), joined, cut, self.precedence.short.size, symmetric, nodes,
             row_of, super_start, by_step, by_block, by_entry, program,
         )  # fmt: skip
         if nodes < n:
@@ -300,6 +301,12 @@ class Elimination(NamedTuple):
         )
         cost = time * (nodes + neighbours) * math.log2(nodes + neighbours)
         return effort * factorization / cost
+
+    def _cut(self) -> npt.NDArray[np.bool_]:
+        """Steps with several pivot blocks."""
+        if self.precedence.cut.size == 0:
+            return np.zeros(self.step_node.size, np.bool_)
+        return self.precedence.cut[self.step_node]
 
     def _joined(self) -> npt.NDArray[np.bool_]:
         """Steps that share a pivot block with the next one."""

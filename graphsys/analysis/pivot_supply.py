@@ -26,8 +26,9 @@ Ints = npt.NDArray[np.int64]
 #: neighbour: eliminated first, they would let the others grow by its inverse (tests/fuzz).
 WEAK = 1e-4
 #: No nodes.
-NONE = np.zeros(0, np.int64)
+NONE, NOTHING = np.zeros(0, np.int64), np.zeros(0, np.bool_)
 NONE.setflags(write=False)
+NOTHING.setflags(write=False)
 
 
 class Precedence(NamedTuple):
@@ -49,6 +50,8 @@ class Precedence(NamedTuple):
         Groups of nodes that share a pivot block.
     short : ndarray of int
         Nodes whose demand no neighbours can meet: redundant by structure.
+    cut : ndarray of bool, shape (n,) or (0,)
+        Nodes that may have several pivot blocks; without entries where none may.
     """
 
     demand: Ints
@@ -58,6 +61,7 @@ class Precedence(NamedTuple):
     needy: npt.NDArray[np.bool_]
     joined: tuple[tuple[int, ...], ...]
     short: Ints
+    cut: npt.NDArray[np.bool_] = NOTHING
 
 
 def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
@@ -122,6 +126,33 @@ def _weak_rows(
     bound = np.minimum(sums[0], sums[1])
     weak: npt.NDArray[np.bool_] = (diagonal > 0) & (diagonal < WEAK * bound)
     return weak
+
+
+def cut_nodes(
+    graph: BlockGraph, values: npt.NDArray[np.generic], demand: Ints
+) -> npt.NDArray[np.bool_]:
+    """Nodes of a symmetric graph whose pivots need no exchange between parts of their rows.
+
+    They lack all rows, which neighbours fill in, or their diagonal has no zeros.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    values : ndarray, shape (graph.nnz,)
+    demand : ndarray of int, shape (n,)
+        From `missing_rank`.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+    """
+    node = np.repeat(np.arange(graph.size.size), graph.size)
+    place = np.arange(node.size) - graph.row_start[node]
+    zero = values[graph.diagonal_at[node] + place * (graph.size[node] + 1)] == 0
+    cut = demand == graph.size
+    cut |= np.bincount(node, zero, graph.size.size) == 0
+    cut.setflags(write=False)
+    return cut
 
 
 def missing_rows(

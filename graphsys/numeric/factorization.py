@@ -572,9 +572,9 @@ class Factorization:
         return scalars and (rows > SMALL * supernodes or not self._contraction(values) < SOON)
 
     def _is_wide(self) -> bool:
-        """True if nodes have so many rows that fronts take less time than static factors."""
-        graph = self.symbolic.graph
-        return graph.rows > WIDE_NODE * graph.size.size
+        """True if pivot blocks are so wide that fronts take less time than static factors."""
+        graph, widest = self.symbolic.graph, self.symbolic.widest
+        return widest > WIDE_NODE and graph.rows > WIDE_NODE * graph.size.size
 
     def _with_weak_pivots(self, values: Array) -> tuple[Factorization, float, float] | None:
         """`stable` factors of a symmetric matrix as it is, by fronts with weak pivots.

@@ -15,7 +15,6 @@ from graphsys.kernels.base.layout import (
     STARTS_AT,
     SUPERNODES,
     WEAKEST,
-    WIDEST,
 )
 from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.batch.substitution import (
@@ -28,7 +27,12 @@ from graphsys.kernels.batch.substitution import (
 )
 from graphsys.kernels.single.fused_solve import factorize_and_solve
 from graphsys.kernels.single.ldu import factorize
-from graphsys.kernels.single.refinement import FLOOR, refine_solution, residual_error
+from graphsys.kernels.single.refinement import (
+    FLOOR,
+    refine_solution,
+    residual_error,
+    widest_node,
+)
 from graphsys.kernels.single.substitution import solve, solve_transposed
 
 
@@ -77,10 +81,11 @@ def backward_errors(
     `BlockGraph.tables`.
     """
     rows, columns = program[ROWS], errors.shape[1] // systems.size
+    widest = widest_node(tables[0])
     for k in range(systems.size * columns):
         s, first, last = systems[k // columns], k * rows, (k + 1) * rows
         errors[0, k], errors[1, k] = residual_error(
-            tables, program[WIDEST], values[s * nnz : (s + 1) * nnz], transposed,
+            tables, widest, values[s * nnz : (s + 1) * nnz], transposed,
             b[first:last], 1, x[first:last], eps, eps**FLOOR, np.inf, sizes, r[first:last],
         )  # fmt: skip
 

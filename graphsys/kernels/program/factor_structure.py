@@ -121,6 +121,7 @@ def choose_structure(
     edges,
     elimination,
     joined,
+    cut,
     needy,
     n_last,
     nodes,
@@ -175,7 +176,7 @@ def choose_structure(
     count = supernodes(size, parent, below, joined, n_last, nodes, super_of, super_start)
     sizes = by_block[by_block.size - SIZES :]
     measure_program(
-        size, joined, (front_start, front), (super_of, super_start[: count + 1]), row_of,
+        size, joined, cut, (front_start, front), (super_of, super_start[: count + 1]), row_of,
         symmetric, nodes, by_entry[0], by_step[4:9], sizes,
     )  # fmt: skip
     pairs = met = 0
@@ -212,6 +213,7 @@ def write_program(
     # Tables:
     step_fronts,
     joined,
+    cut,
     short,
     symmetric,
     nodes,
@@ -228,7 +230,7 @@ def write_program(
     n, m = row_of.size - 1, (by_block.size - SIZES) // BLOCK_ROWS
     size, user_row, super_of, work = by_step[0, :n], by_step[1], by_step[3], by_step[10]
     at = build_program(
-        size, user_row, joined, step_fronts, (super_of, super_start), row_of, symmetric,
+        size, user_row, joined, cut, step_fronts, (super_of, super_start), row_of, symmetric,
         by_entry[0], by_step[4:9], by_block[5 * m :], program,
     )  # fmt: skip
     program[SHORT] = short

@@ -92,10 +92,19 @@ def supernodes(
 
 
 @interpreted
+def count_parts(rows, cut):
+    """Number of pivot blocks of a node: one, or of at most `PIVOT_ROWS` rows each."""
+    if rows == 0:
+        return 0
+    return (rows + PIVOT_ROWS - 1) // PIVOT_ROWS if cut else 1
+
+
+@interpreted
 def measure_program(
     # Tables:
     size,
     joined,
+    cut,
     fronts,
     supernodes,
     row_of,
@@ -110,9 +119,9 @@ def measure_program(
 
     Last in ``sizes``, numbers of the columns of W that update one target. ``fronts`` are where the
     later steps of each step begin, and these; ``supernodes`` that of each step, and where each
-    begins. ``halves`` allows supernodes after the first ``nodes`` to store one triangle. ``offset``
-    gets the row of each front entry inside its supernode's panel; ``by_supernode`` last step, rows
-    below, places of both panels, pivot blocks.
+    begins. Steps that are ``cut`` have several pivot blocks. ``halves`` allows supernodes after the
+    first ``nodes`` to store one triangle. ``offset`` gets the row of each front entry inside its
+    supernode's panel; ``by_supernode`` last step, rows below, places of both panels, pivot blocks.
     """
     front_start, front = fronts
     super_of, super_start = supernodes
@@ -133,15 +142,16 @@ def measure_program(
         arena += (p + q) * p
         pivots[s] = block = copies = 0
         for k in range(super_start[s], last + 1):
-            together = block > 0 and (block + size[k] <= PIVOT_ROWS or joined[k - 1])
-            if together:
+            if block > 0 and (block + size[k] <= PIVOT_ROWS or joined[k - 1]):
                 block += size[k]
-            elif size[k] > 0:
+                widest = max(widest, block)
+                continue
+            parts = count_parts(size[k], cut[k])
+            for i in range(parts):
                 copies += block * block if block <= PIVOT_ROWS else 0
                 pivots[s] += 1
-                block = size[k]
-            if block > widest:
-                widest = block
+                block = size[k] * (i + 1) // parts - size[k] * i // parts
+                widest = max(widest, block)
         copies += block * block if block <= PIVOT_ROWS else 0
         half = halves and s >= nodes and q >= BELOW_ONE_TRIANGLE and p * q >= ENTRIES_ONE_TRIANGLE
         upper[s] = copies if half else -1
@@ -174,6 +184,7 @@ def build_program(
     size,
     user_row,
     joined,
+    cut,
     fronts,
     supernodes,
     row_of,
@@ -225,13 +236,15 @@ def build_program(
     for s in range(count):
         program[program[STARTS_AT] + s] = at
         at = _put_panel(
-            program, at, s, size, joined, fronts, super_start, row_of, offset, by_supernode
+            program, at, s, size, joined, cut, fronts, super_start, row_of, offset, by_supernode
         )
     return at
 
 
 @interpreted
-def _put_panel(program, at, s, size, joined, fronts, super_start, row_of, offset, by_supernode):
+def _put_panel(
+    program, at, s, size, joined, cut, fronts, super_start, row_of, offset, by_supernode
+):  # fmt: skip
     """One supernode: sizes, pivot blocks, runs."""
     front_start, front = fronts
     last, below, lower = by_supernode[0, s], by_supernode[1, s], by_supernode[2, s]
@@ -250,8 +263,10 @@ def _put_panel(program, at, s, size, joined, fronts, super_start, row_of, offset
         if block > 0 and (block + size[k] <= PIVOT_ROWS or joined[k - 1]):
             block += size[k]
             program[at - 1] = block
-        elif size[k] > 0:
-            block = size[k]
+            continue
+        parts = count_parts(size[k], cut[k])
+        for i in range(parts):
+            block = size[k] * (i + 1) // parts - size[k] * i // parts
             program[at] = block
             at += 1
 

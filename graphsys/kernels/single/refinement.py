@@ -148,7 +148,7 @@ def refine(
     without `FLOOR`, or `REACHED` for both where no residual was needed. The status is 1 where a
     solution is not finite, else 0.
     """
-    length, rows, widest = program[ROWS] * count, program[ROWS], program[WIDEST]
+    length, rows, widest = program[ROWS] * count, program[ROWS], widest_node(tables[0])
     residual, trial = work[:length], work[length : 2 * length]
     following = work[2 * length : 3 * length]
     sizes = work[3 * length : 3 * length + 2 * max(rows, LANES)]
@@ -249,12 +249,18 @@ def residual_error(
 
 
 @kernel
-def is_scalar(size, rows):
-    """True if every node is one row."""
-    widest = 1
+def widest_node(size):
+    """Most rows of a node; pivot blocks may have fewer."""
+    widest = 0
     for i in range(size.size):
         widest = max(widest, size[i])
-    return widest == 1 and rows == size.size
+    return widest
+
+
+@kernel
+def is_scalar(size, rows):
+    """True if every node is one row."""
+    return widest_node(size) == 1 and rows == size.size
 
 
 @kernel
