@@ -1,0 +1,146 @@
+"""Interior-point systems of optimal control: a node for each stage and one for its multipliers."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import graphsys as gs
+from graphsys import families
+from graphsys.kernels.base.layout import NODES
+from graphsys.kernels.single.refinement import REACHED, add_small
+
+EPS = float(np.finfo(float).eps)
+
+
+def stages(states, controls, count, seed, exponents=(-10, 10)):
+    """KKT system of linear dynamics whose controls have barriers, without a cost at the end."""
+    rng = np.random.default_rng(seed)
+    graph = nx.Graph()
+    for k in range(count):
+        graph.add_edge(("z", k), ("c", k))
+        graph.add_edge(("c", k), ("z", k + 1))
+    size = {("z", k): states + controls for k in range(1, count)}
+    size |= {("z", 0): controls, ("z", count): states} | {("c", k): states for k in range(count)}
+    system = gs.System(graph, size, symmetric=True)
+    A = np.eye(states) + 0.02 * rng.standard_normal((states, states))
+    B = 0.02 * rng.standard_normal((states, controls))
+    for k in range(count):
+        barrier = 10.0 ** rng.uniform(*exponents, controls)
+        cost = np.diag(np.append(np.full(states, 2.0), 0.2 + barrier))
+        cost[:states, :states] += 0.5 * np.cos(np.arange(states) - np.arange(states)[:, None])
+        system[("z", k), ("z", k)] = cost if k else cost[states:, states:]
+        system[("c", k), ("z", k)] = np.hstack([A, B]) if k else B
+        system[("c", k), ("z", k + 1)] = -np.eye(states, size[("z", k + 1)])
+    return system
+
+
+def backward_error(matrix, x, b):
+    """Largest ``|A x - b| / (|A| |x| + |b|)`` of any row."""
+    return (np.abs(matrix @ x - b) / (abs(matrix) @ np.abs(x) + np.abs(b))).max()
+
+
+@pytest.mark.parametrize(("states", "controls"), [(3, 1), (6, 2), (12, 4), (27, 13)])
+def test_late_systems_have_static_factors_good_in_all_rows_and_the_exact_inertia(states, controls):
+    system = stages(states, controls, 20, seed=0)
+    n, m = 20 * (states + controls), 20 * states
+    factor, rng = system.factorize(), np.random.default_rng(1)
+    found = factor._factorization
+    assert found.fronts is None and found.strict == found.is_wild(system.values)
+    assert found.strict or states > 3
+    for seed in range(5):  # other barriers
+        system = stages(states, controls, 20, seed)
+        matrix = system.to_scipy()
+        for solve in (
+            lambda b, values=system.values: factor.refactorize(values).solve(b),
+            lambda b, values=system.values: factor.refactorize_and_solve(values, b),
+        ):
+            b = rng.standard_normal(n + m)
+            x = solve(b)
+            assert backward_error(matrix, x, b) <= 1e-14
+            assert factor.report.refinements <= 2
+    assert factor._factorization.fronts is None
+    assert factor.inertia() == (n, m)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_strict_factors_solve_all_rows_or_give_way_to_fronts(seed):
+    # without a cost at the end the last multipliers are zero, of which rounding errors remain
+    system = stages(5, 3, 30, seed)
+    factor, matrix = system.factorize(), system.to_scipy()
+    assert factor._factorization.strict
+    b = np.zeros(factor.shape[0])
+    for k in range(30):
+        at = system.graph.row_start[system.graph.index["c", k]]
+        b[at : at + 5] = np.random.default_rng(k).standard_normal(5)
+    x = factor.solve(b)
+    assert np.abs(matrix @ x - b).max() <= 1e-13 * np.abs(x).max()
+    found = factor._factorization
+    if found.strict:
+        size = abs(matrix) @ np.abs(x) + np.abs(b)
+        assert (np.abs(matrix @ x - b) <= 1e-14 * size).all()
+    else:
+        assert found.fronts is not None
+
+
+def test_pivot_blocks_of_wide_nodes_have_eight_rows_where_no_rows_need_exchange():
+    system = stages(12, 4, 10, seed=0)
+    symbolic = system.analyze()
+    assert symbolic.widest == 8
+    assert symbolic.precedence.cut.all()
+
+    # rows 0 and 8 of a stage get their pivots from each other: its block stays whole
+    block = np.diag(np.ones(16))
+    block[0, 0] = block[8, 8] = 0.0
+    block[0, 8] = block[8, 0] = 1.0
+    system[("z", 5), ("z", 5)] = block
+    symbolic = system.analyze()
+    cut = symbolic.precedence.cut
+    assert symbolic.widest == 16
+    assert np.flatnonzero(~cut).tolist() == [system.graph.index["z", 5]]
+    b = np.random.default_rng(0).standard_normal(system.graph.rows)
+    matrix = system.to_scipy()
+    assert backward_error(matrix, system.factorize().solve(b), b) <= 1e-14
+
+
+def test_systems_without_empty_nodes_are_not_cut():
+    system = families.random_system(gs.chain(5), 12, seed=0)
+    assert system.analyze().precedence.cut.size == 0
+    assert system.analyze().widest == 12
+
+
+@pytest.mark.parametrize(("body", "joint", "nodal"), [(4, 3, True), (3, 2, True), (3, 1, False)])
+def test_symmetric_saddle_points_use_the_nodal_program_if_nodes_have_several_rows(
+    body, joint, nodal
+):
+    graph = families.body_joint_chain(20)
+    system = gs.System(graph, {u: body if u[0] == "body" else joint for u in graph}, symmetric=True)
+    rng = np.random.default_rng(0)
+    for u, v in graph.edges:
+        u, v = (u, v) if u[0] == "joint" else (v, u)
+        system[u, v] = rng.standard_normal((joint, body))
+        system[v, v] = np.eye(body)
+    symbolic = system.analyze()
+    assert symbolic.program[NODES] == (len(graph) if nodal else 0)
+
+
+def test_a_correction_is_added_if_it_is_small_in_every_unknown():
+    x = np.array([1.0, -2.0, 0.0])
+    assert add_small(x, np.array([1e-12, 1e-12, 0.0]), 1e-11)
+    assert x.tolist() == [1.0 + 1e-12, -2.0 + 1e-12, 0.0]
+    for change in ([0.0, 3e-11, 0.0], [0.0, 0.0, 1e-300], [np.nan, 0.0, 0.0]):
+        before = x.copy()
+        assert not add_small(x, np.array(change), 1e-11)
+        assert (x == before).all()
+
+
+def test_small_corrections_need_no_second_residual_and_leave_rounding_errors():
+    system = stages(6, 2, 40, seed=3, exponents=(-3, 3))
+    factor, matrix = system.factorize(), system.to_scipy()
+    skipped = 0
+    for seed in range(40):
+        b = np.random.default_rng(seed).standard_normal(factor.shape[0])
+        x = factor.solve(b)
+        if factor.report.refinements and factor.report.backward_error == REACHED * EPS:
+            skipped += 1
+            assert backward_error(matrix, x, b) <= 2 * REACHED * EPS
+    assert skipped > 0
