@@ -63,9 +63,9 @@ def test_late_systems_have_static_factors_good_in_all_rows_and_the_exact_inertia
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_strict_factors_solve_all_rows_or_give_way_to_fronts(seed):
+def test_strict_factors_solve_all_rows_or_give_way_to_others(seed):
     # without a cost at the end the last multipliers are zero, of which rounding errors remain
-    system = stages(5, 3, 30, seed)
+    system = stages(5, 3, 30, seed, exponents=(-10, 14))
     factor, matrix = system.factorize(), system.to_scipy()
     assert factor._factorization.strict
     b = np.zeros(factor.shape[0])
@@ -74,12 +74,8 @@ def test_strict_factors_solve_all_rows_or_give_way_to_fronts(seed):
         b[at : at + 5] = np.random.default_rng(k).standard_normal(5)
     x = factor.solve(b)
     assert np.abs(matrix @ x - b).max() <= 1e-13 * np.abs(x).max()
-    found = factor._factorization
-    if found.strict:
-        size = abs(matrix) @ np.abs(x) + np.abs(b)
-        assert (np.abs(matrix @ x - b) <= 1e-14 * size).all()
-    else:
-        assert found.fronts is not None
+    size = abs(matrix) @ np.abs(x) + np.abs(b)
+    assert not factor._factorization.strict or (np.abs(matrix @ x - b) <= 1e-14 * size).all()
 
 
 def test_pivot_blocks_of_wide_nodes_have_eight_rows_where_no_rows_need_exchange():
