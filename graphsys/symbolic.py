@@ -419,7 +419,7 @@ def analyze(
         kept = np.array(sorted(i for i in last if graph.size[i] > 0), np.int64)
         demand[kept], after_all = 0, after_all.union(kept.tolist())
     precedence = find_precedence(graph, demand, after_all)
-    if symmetric and values is not None and np.count_nonzero(demand) > 0:
+    if symmetric and values is not None:
         precedence = precedence._replace(cut=cut_nodes(graph, values, demand))
     if name == "given":  # taken as it is: no nodes are joined
         precedence = precedence._replace(joined=())

@@ -25,6 +25,9 @@ Ints = npt.NDArray[np.int64]
 #: Pivots smaller than this relative to row and column, in the equilibrated matrix, wait for a
 #: neighbour: eliminated first, they would let the others grow by its inverse (tests/fuzz).
 WEAK = 1e-4
+#: Rows of a node beyond which definite blocks are cut. Chains of 24 and 40 rows are factorized in
+#: 0.4 of the time, solves take 0.8 to 1.0; with 9 to 16 rows 0.8, and solves up to 1.2.
+WIDE = 16
 #: No nodes.
 NONE, NOTHING = np.zeros(0, np.int64), np.zeros(0, np.bool_)
 NONE.setflags(write=False)
@@ -133,7 +136,8 @@ def cut_nodes(
 ) -> npt.NDArray[np.bool_]:
     """Nodes of a symmetric graph whose pivots need no exchange between parts of their rows.
 
-    They lack all rows, which neighbours fill in, or their diagonal has no zeros.
+    Where nodes lack rows, so that solves refine: those that lack all, which neighbours fill in, and
+    those without zeros on the diagonal. Elsewhere wide nodes with definite blocks.
 
     Parameters
     ----------
@@ -144,15 +148,33 @@ def cut_nodes(
 
     Returns
     -------
-    ndarray of bool, shape (n,)
+    ndarray of bool, shape (n,), or (0,) if there are none
     """
-    node = np.repeat(np.arange(graph.size.size), graph.size)
-    place = np.arange(node.size) - graph.row_start[node]
-    zero = values[graph.diagonal_at[node] + place * (graph.size[node] + 1)] == 0
-    cut = demand == graph.size
-    cut |= np.bincount(node, zero, graph.size.size) == 0
+    if np.count_nonzero(demand) > 0:
+        node = np.repeat(np.arange(graph.size.size), graph.size)
+        place = np.arange(node.size) - graph.row_start[node]
+        zero = values[graph.diagonal_at[node] + place * (graph.size[node] + 1)] == 0
+        zeros = np.bincount(node, zero, graph.size.size)
+        cut: npt.NDArray[np.bool_] = (demand == graph.size) | (zeros == 0)
+    elif graph.size.max(initial=0) > WIDE and np.count_nonzero(values) > 0:
+        cut = np.array([_is_definite(graph, values, i) for i in range(graph.size.size)])
+    else:
+        return NOTHING
     cut.setflags(write=False)
     return cut
+
+
+def _is_definite(graph: BlockGraph, values: npt.NDArray[np.generic], i: int) -> bool:
+    """True if a diagonal block has more than `WIDE` rows and a Cholesky factor, or minus it has."""
+    size, at = int(graph.size[i]), int(graph.diagonal_at[i])
+    if size <= WIDE:
+        return False
+    block = values[at : at + size * size].reshape(size, size)
+    try:
+        np.linalg.cholesky(block if block[0, 0].real > 0 else -block)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def missing_rows(

@@ -215,8 +215,9 @@ class Factorization:
     def pivot_growth(self) -> float:
         """Largest magnitude of a row of a pivot block relative to that of the matrix there."""
         if self.fronts is not None:
-            weak = self.fronts.is_weak and self.matrix is not None
-            return self.fronts.growth_of(self.matrix.values) if weak else self.fronts.growth
+            if self.fronts.is_weak and self.matrix is not None:
+                return self.fronts.growth_of(self.matrix.values)
+            return self.fronts.growth
         rows = int(self.program[ROWS])
         most, given = self.magnitude[:rows], self.magnitude[rows : 2 * rows]
         with np.errstate(all="ignore"):

@@ -98,10 +98,31 @@ def test_pivot_blocks_of_wide_nodes_have_eight_rows_where_no_rows_need_exchange(
     assert backward_error(matrix, system.factorize().solve(b), b) <= 1e-14
 
 
-def test_systems_without_empty_nodes_are_not_cut():
-    system = families.random_system(gs.chain(5), 12, seed=0)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_without_empty_nodes_wide_definite_blocks_are_cut(sign):
+    graph, rng = gs.chain(4), np.random.default_rng(0)
+    system = gs.System(graph, [20, 20, 16, 20], symmetric=True)
+    for u in graph:
+        size = system.graph.size[u]
+        block = rng.standard_normal((size, size))
+        system[u, u] = sign * (block @ block.T + np.eye(size))
+    for u, v in graph.edges:
+        system[u, v] = 0.1 * rng.standard_normal(system[u, v].shape)
+    system[3, 3] -= sign * 5.0 * np.diag(np.arange(20.0))  # indefinite
+    symbolic = system.analyze()
+    assert symbolic.precedence.cut.tolist() == [True, True, False, False]
+    dense, b = system.to_dense(), rng.standard_normal(76)
+    factor = system.factorize()
+    assert factor.solve(b) == pytest.approx(np.linalg.solve(dense, b), rel=1e-10)
+    assert factor.slogdet() == pytest.approx(np.linalg.slogdet(dense))
+    inverse = np.linalg.inv(dense)
+    assert factor.selected_inverse()[1, 2] == pytest.approx(inverse[20:40, 40:56], abs=1e-12)
+
+
+def test_blocks_of_other_systems_stay_whole():
+    system = families.random_system(gs.chain(5), 20, seed=0)
     assert system.analyze().precedence.cut.size == 0
-    assert system.analyze().widest == 12
+    assert system.analyze().widest == 20
 
 
 @pytest.mark.parametrize(("body", "joint", "nodal"), [(4, 3, True), (3, 2, True), (3, 1, False)])
