@@ -198,7 +198,9 @@ class Symbolic:
         Pivots of two rows are within a supernode then, and fewer are delayed.
         """
         found = self.in_postorder
-        return found if found.program[NODES] == 0 else found.in_order(found.order)
+        if found.program[NODES] == 0:
+            return found
+        return found.in_order(found.order, nodal=not self.precedence.needy.any())
 
     @cached_property
     def for_fronts(self) -> Symbolic:
@@ -217,20 +219,22 @@ class Symbolic:
             return found
         return found.in_order([self.graph.labels[i] for i in order.tolist()])
 
-    def in_order(self, labels: Sequence[Hashable]) -> Symbolic:
+    def in_order(self, labels: Sequence[Hashable], nodal: bool = True) -> Symbolic:
         """The same in another order, in which no node waits for another's pivots.
 
         Parameters
         ----------
         labels : sequence of hashable
             All labels.
+        nodal : bool, optional
+            As of `analyze`.
 
         Returns
         -------
         Symbolic
             Its `ordering` has the name of this one's.
         """
-        found = analyze(self.graph, labels, zero_diagonal=(), symmetric=self.symmetric)
+        found = analyze(self.graph, labels, zero_diagonal=(), symmetric=self.symmetric, nodal=nodal)
         return replace(found, ordering=self.ordering, candidates=self.candidates)
 
     # Computed from the fields, once, when they are first asked for.
@@ -358,6 +362,7 @@ def analyze(
     after_all: frozenset[int] = frozenset(),
     last: frozenset[int] = frozenset(),
     merge: bool = True,
+    nodal: bool = True,
 ) -> Symbolic:
     """Symbolic factorization of a block graph.
 
@@ -387,6 +392,8 @@ def analyze(
         Nodes to eliminate after all others, in supernodes of their own: see `condense`.
     merge : bool, optional
         Whether nodes share supernodes and pivot blocks; False for a given order only.
+    nodal : bool, optional
+        Whether small nodes may stay alone, for the nodal program.
 
     Returns
     -------
@@ -443,7 +450,7 @@ def analyze(
     if not merge:
         return _finished(best.unmerged(), candidates, kind)
     best = best if name == "given" else best.by_turns()
-    return _finished(best, candidates, kind)
+    return _finished(best if nodal else best._replace(n_nodal=0), candidates, kind)
 
 
 def _best_order(

@@ -2,7 +2,11 @@
 
 ``python -m benchmarks.interior_point`` in ``asv_benchmarks`` compares graphsys with MUMPS, KLU and
 PARDISO on a matrix of an early and one of a late iteration (CasADi; needs the peers' libraries).
+``--check`` solves thousands of late systems instead, and counts errors and refinements.
 """
+
+import argparse
+import warnings
 
 import numpy as np
 from scipy.sparse import block_array, csc_array, csr_array, diags_array
@@ -17,6 +21,9 @@ from .suitesparse import KLU
 
 #: States, controls and stages.
 SIZES = [(3, 1, 1000), (6, 2, 300), (12, 4, 200), (27, 13, 100)]
+#: The same for many systems, and how many problems of each.
+CHECKED = [(3, 1, 100), (6, 2, 60), (12, 4, 40), (5, 3, 50), (27, 13, 12)]
+PROBLEMS, LOADS, DIAGONALS = 3, 20, 40
 
 
 def control_problem(ca, states, controls, stages, seed):
@@ -109,6 +116,7 @@ class Graphsys(Solver):
         system = gs.System.from_scipy(A, self.dims, symmetric=True)
         self.factor, self.values = system.factorize(), system.values
         self.refactorize, self.solve = self.factor.refactorize, self.factor.solve
+        self.at_once = self.factor.refactorize_and_solve
 
 
 def stage_sizes(states, controls, stages):
@@ -117,7 +125,62 @@ def stage_sizes(states, controls, stages):
     return [controls, *between, states] + [states] * stages
 
 
+def backward_error(A, x, b):
+    """Return the largest ``|A x - b| / (|A| |x| + |b|)`` of any row."""
+    rest, size = np.abs(A @ x - b), abs(A) @ np.abs(x) + np.abs(b)
+    return np.max(rest / np.where(rest > 0.0, size, 1.0))
+
+
+def check():
+    """Solve late systems, and those with random diagonals; count errors and refinements."""
+    rng = np.random.default_rng(1)
+    for size in CHECKED:
+        sizes, counts = stage_sizes(*size), {}
+        unknowns = sum(sizes[: size[2] + 1])
+        for problem in range(PROBLEMS):
+            matrices = kkt_matrices(*size, seed=problem)
+            late, last = matrices[len(matrices) // 2 :], matrices[-2]
+            ipm, random = gs.System.from_scipy(matrices[0], sizes, symmetric=True).factorize(), None
+            for A in matrices:  # one factor for all iterations
+                values = gs.System.from_scipy(A, sizes, symmetric=True).values
+                _count(counts, "iterations", A, ipm, values, rng)
+            for A in late:
+                system = gs.System.from_scipy(A, sizes, symmetric=True)
+                factor = system.factorize()
+                for _ in range(LOADS):
+                    _count(counts, "late", A, factor, system.values, rng)
+            for _ in range(DIAGONALS):
+                diagonal = np.zeros(last.shape[0])
+                diagonal[:unknowns] = 10.0 ** rng.uniform(-10, 10, unknowns)
+                A = csr_array(last + diags_array(diagonal))
+                system = gs.System.from_scipy(A, sizes, symmetric=True)
+                random = random or system.factorize()
+                _count(counts, "random diagonals", A, random, system.values, rng)
+                _count(counts, "random diagonals", A, system.factorize(), system.values, rng)
+        for kind, (solves, wrong, slow, worst) in counts.items():
+            print(
+                f"{size} {kind}: {solves} solves, {wrong} above 1e-14, {slow} with more than two "
+                f"refinements, largest error {worst:.1e}",
+                flush=True,
+            )
+
+
+def _count(counts, kind, A, factor, values, rng):
+    """Add one solve to the counts of a kind."""
+    b = rng.standard_normal(A.shape[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of inaccurate solutions: they are counted
+        x = factor.refactorize_and_solve(values, b)
+    error, before = backward_error(A, x, b), counts.get(kind, (0, 0, 0, 0.0))
+    added = 1, int(not error <= 1e-14), int(factor.report.refinements > 2)
+    counts[kind] = *(n + m for n, m in zip(before, added)), max(before[3], error)
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="count errors of late systems")
+    if parser.parse_args().check:
+        return check()
     for size in SIZES:
         matrices = kkt_matrices(*size)
         for name, A in (("early", matrices[len(matrices) // 3]), ("late", matrices[-2])):
@@ -128,16 +191,19 @@ def main():
                 solver.analyze(A.copy(), system, order)
 
                 def run(solver=solver, b=b):
+                    if solver.at_once is not None:
+                        return solver.at_once(solver.values, b)
                     solver.refactorize(solver.values)
                     return solver.solve(b)
 
                 x = np.array(run())
-                error = np.max(np.abs(A @ x - b) / (abs(A) @ np.abs(x) + np.abs(b)))
                 print(
-                    f"{size} {name} {solver.name}: {1e6 * fastest(run):.0f} us, error {error:.0e}",
+                    f"{size} {name} {solver.name}: {1e6 * fastest(run):.0f} us, "
+                    f"error {backward_error(A, x, b):.0e}",
                     flush=True,
                 )
                 solver.close()
+    return None
 
 
 if __name__ == "__main__":

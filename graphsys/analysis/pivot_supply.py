@@ -169,7 +169,7 @@ def _is_definite(graph: BlockGraph, values: npt.NDArray[np.generic], i: int) -> 
     size, at = int(graph.size[i]), int(graph.diagonal_at[i])
     if size <= WIDE:
         return False
-    block = values[at : at + size * size].reshape(size, size)
+    block: npt.NDArray[Any] = values[at : at + size * size].reshape(size, size)
     try:
         np.linalg.cholesky(block if block[0, 0].real > 0 else -block)
     except np.linalg.LinAlgError:
