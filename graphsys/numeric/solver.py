@@ -42,7 +42,8 @@ class SolveReport:
     refinements : int
         Steps of iterative refinement.
     backward_error : float or None
-        Largest ``|A x - b| / (|A| |x| + |b|)`` of any row; None when not computed.
+        Largest ``|A x - b| / (|A| |x| + |b|)`` of any row; None when not computed. Four machine
+        epsilons where the last correction was so small that no residual was needed.
     redundant : dict of label to int
         Rows that depend on others, by node; found with ``factorize(redundant=True)`` only.
     componentwise_error : float or None
