@@ -7,7 +7,9 @@ import pytest
 import graphsys as gs
 from graphsys import families
 from graphsys.kernels.base.layout import NODES
-from graphsys.kernels.single.refinement import REACHED, add_small
+from graphsys.kernels.single.refinement import CANCELLED, FINE, REACHED, add_small
+from graphsys.numeric.factorization import Factorization
+from graphsys.numeric.residuals import Matrix
 
 EPS = float(np.finfo(float).eps)
 
@@ -161,3 +163,37 @@ def test_small_corrections_need_no_second_residual_and_leave_rounding_errors():
             skipped += 1
             assert backward_error(matrix, x, b) <= 2 * REACHED * EPS
     assert skipped > 0
+
+
+def carried(system, rng):
+    """Loads that multipliers carry: nothing moves."""
+    empty = np.repeat([u[0] in ("c", "joint") for u in system.graph.labels], system.graph.size)
+    return system.to_scipy() @ (rng.standard_normal(empty.size) * empty)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_corrections_that_need_no_residual_are_told_from_those_that_do(seed):
+    # the largest part by which an unknown changes, times the error before: `refine`
+    rng, passed, failed = np.random.default_rng(seed), 0, 0
+    graphs = families.body_joint_chain(30), families.body_joint_tree(60)
+    systems = [families.random_saddle_system(graph, seed=seed) for graph in graphs]
+    systems += [stages(*sizes, 40, seed, exponents=(-10, 10)) for sizes in ((3, 1), (6, 2), (9, 4))]
+    for system in systems:
+        found = Factorization(system.analyze(), system.dtype, refine_below=0.125)
+        assert found.factorize(system.values) is found
+        matrix = Matrix(system.graph, system.values)
+        loads = [rng.standard_normal(system.graph.rows) for _ in range(20)]
+        for b in [*loads, *(carried(system, rng) for _ in range(20))]:
+            x = found.fast_solve(b)
+            r, _, before = matrix.errors(b, x, 1, False)
+            if before <= FINE * EPS:
+                continue
+            change = found.fast_solve(r)
+            part = np.abs(change / (x + change)).max()
+            error = matrix.errors(b, x + change, 1, False)[2]
+            if part * before <= REACHED * EPS ** (1.0 + CANCELLED):
+                passed += 1
+                assert error <= REACHED * EPS
+            else:
+                failed += error > 1e-14
+    assert passed > 10 and failed > 10
