@@ -172,7 +172,7 @@ def carried(system, rng):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_corrections_that_need_no_residual_are_told_from_those_that_do(seed):
+def test_small_corrections_leave_rounding_errors_and_others_need_a_residual(seed):
     # the largest part by which an unknown changes, times the error before: `refine`
     rng, passed, failed = np.random.default_rng(seed), 0, 0
     graphs = families.body_joint_chain(30), families.body_joint_tree(60)
