@@ -16,7 +16,7 @@ from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, is_sou
 from graphsys.interop.symmetric_entries import SymmetricEntries
 from graphsys.kernels.base.layout import ORDER_AT
 from graphsys.matrix.block import HERMITIAN, as_numbers
-from graphsys.matrix.from_scipy import canonical
+from graphsys.matrix.from_scipy import canonical, find_equal
 from graphsys.matrix.scipy_tables import checked
 from graphsys.numeric.diagnosis import without_options
 from graphsys.numeric.factorization import Factorization
@@ -91,7 +91,7 @@ class CholeskyFactor:
             )
         full = _full(A, beta)
         self._matrices = sp.isspmatrix(A)
-        self.system = System.from_scipy(full, symmetric=HERMITIAN)
+        self.system = System.from_scipy(full, find_equal(canonical(full)), symmetric=HERMITIAN)
         ordering: Any = ORDERINGS[ordering_method]
         if ordering == "natural":
             ordering = list(self.system.labels)

@@ -35,6 +35,7 @@ from graphsys.c_code.build import shared_library
 from graphsys.kernels.base.address_table import new_frame
 from graphsys.kernels.frontal import equilibration, framed
 from graphsys.kernels.frontal.multifrontal import ALL_DELAYED, INFO
+from graphsys.matrix.from_scipy import find_equal
 from graphsys.numeric.fronts import MANY_DELAYED, WEAK_THRESHOLDS, Fronts
 from graphsys.system import System
 
@@ -92,7 +93,7 @@ class Pattern:
         ones = np.ones(rows.size)
         full = csr_array(coo_array((ones, (rows, columns)), shape=(n, n)))
         full.sum_duplicates()
-        self.system = System.from_scipy(full, symmetric=True)
+        self.system = System.from_scipy(full, find_equal(full), symmetric=True)
         places = self.system.entry_at
         assert places is not None
         self._place, (start, full_column) = places, (full.indptr.astype(np.int64), full.indices)

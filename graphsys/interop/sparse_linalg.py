@@ -13,18 +13,18 @@ from scipy.sparse import csr_array, issparse
 
 from graphsys.analysis.block_triangular import BlockTriangularForm, block_triangular_form
 from graphsys.analysis.matching import maximum_matching
+from graphsys.analysis.partition import Partition, find_partition
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
+from graphsys.interop.found_blocks import FoundBlocks, by_columns, mirror
 from graphsys.kernels.base.layout import is_nodal
-from graphsys.kernels.single.entries import MISFIT, PLACED, place_entries
-from graphsys.kernels.single.fused_solve import entry
+from graphsys.kernels.single.entries import PLACED, UNSYMMETRIC
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
-from graphsys.matrix.from_scipy import canonical, entries_at
+from graphsys.matrix.from_scipy import canonical, find_blocks, find_equal
 from graphsys.numeric.factorization import DOUBTFUL
 from graphsys.numeric.small_matrix import SmallFactor
 from graphsys.numeric.sparse_lu import SparseLUFactor
-from graphsys.symbolic import Symbolic
 from graphsys.system import System
 
 __all__ = ["FactorizedMatrix", "factorized", "splu", "spsolve"]
@@ -48,6 +48,8 @@ SPARSE_AT_MOST = 20_000_000
 #: sparse LU factors. Power flow takes 6 in networks with few loops, where they take 0.4 of the time
 #: (`asv_benchmarks/benchmarks/networks.py`), and 20 in others, where they take as long.
 SPARSE_MESH = 12
+#: The same with two rows per node at most, and weak pivots: solves with others refine nothing.
+SPARSE_PAIRS = 8
 #: Part of the entries across the diagonal of others from which a pattern is nearly symmetric.
 SYMMETRIC = 0.85
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
@@ -123,48 +125,95 @@ class FactorizedMatrix:
         else:
             self.shape, self.dtype = A.shape, A.dtype
 
-    def _analyze(self, A: Any) -> None:
-        """Choose pivots of a matrix, and factorize it."""
+    def _analyze(self, A: Any, symmetric: bool = True) -> None:
+        """Choose pivots of a matrix, and factorize it; ``symmetric`` looks for that in values."""
         rows = canonical(A)
         self.shape, self.dtype = rows.shape, rows.dtype
         self._rows = rows.copy()
         self._system: System | None = None
         self._factor: Factor | None = None
         self._columns: tuple[Array, Array, Array] | None = None  # of `_by_rows`
-        self._places: dict[str, Callable[..., int]] = {}  # `place_entries` by format
         self._stale = False  # if system and factor are of an earlier matrix
-        form = None if self._natural or not rows.nnz else block_triangular_form(rows)
-        self._lu = None
-        self._symbolic: Symbolic | None = None
+        self._lu: SparseLUFactor | None = None
+        self._blocks: FoundBlocks | None = None
         self._uses_lu = False
+        mirrored = mirror(rows) if rows.nnz else None
+        equal = symmetric and mirrored is not None and self.dtype.kind == "f"
+        same = mirrored if equal and np.array_equal(rows.data, rows.data[mirrored]) else None
+        if self._natural or not rows.nnz:
+            self._blocks = self._with_nodes(Partition(None, find_equal(rows)), None)
+        elif (partition := find_partition(rows)) is not None:
+            self._blocks = self._by_partition(partition, same)
+        if self._blocks is None:
+            self._choose(rows, mirrored, same)
+        self._uses_lu = self._lu is not None
+        if self._blocks is not None:
+            self._factor_of(self._blocks)  # now, to refuse what is singular
+
+    def _with_nodes(self, partition: Partition, mirrored: Array | None) -> FoundBlocks:
+        """System of nodes, analyzed."""
+
+        def analyze(system: System) -> Any:
+            order: Any = list(system.labels) if self._natural else "auto"
+            return system.analyze(order, effort=self._effort)
+
+        return FoundBlocks(self._rows, partition, mirrored, analyze)
+
+    def _by_partition(self, partition: Partition, same: Array | None) -> FoundBlocks | None:
+        """Factors by nodes of similar rows; None if others take less time."""
+        found = self._with_nodes(partition, same)
+        try:
+            if same is not None:
+                self._factor_of(found)
+            elif not found.has_good_pivots():
+                return None
+        except SingularPivotError:
+            return None
+        return None if not self._once and self._fills_little(found) else found
+
+    def _choose(self, rows: Any, mirrored: Array | None, same: Array | None) -> None:
+        """Sparse LU factors of a matrix without such nodes, or a `Factor`."""
+        form = block_triangular_form(rows)
         least = SPARSE * rows.nnz
-        mesh = form is not None and _is_mesh(rows, form)
-        if form is not None and (not mesh or (not self._once and self._fills_little())):
+        blocks: FoundBlocks | None = None
+        single = Partition(None, find_blocks(rows))
+        mesh = form is not None and mirrored is not None
+        mesh = mesh and rows.nnz >= MESH and form.block.size == 2
+        if mesh and not self._once:
+            blocks = self._with_nodes(single, same)
+        if form is not None and (not mesh or (blocks is not None and self._fills_little(blocks))):
             self._lu = SparseLUFactor.of(self._rows, form, least, self._once)
             if self._lu is None and not _is_nearly_symmetric(rows):
                 most = max(least, min(SPARSE_BEFORE_DELAYS * rows.nnz, SPARSE_AT_MOST))
                 self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
-        self._uses_lu = self._lu is not None
-        if not self._uses_lu:
-            self._factor = self.factor  # now, to refuse what is singular
-            if form is not None and self._factor.delayed_pivots > 0:
-                most = SPARSE_BEFORE_DELAYS * rows.nnz
-                self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
-                self._uses_lu = self._lu is not None
+        if self._lu is not None:
+            return
+        self._blocks = blocks or self._with_nodes(single, same)
+        if form is not None and self._factor_of(self._blocks).delayed_pivots > 0 and same is None:
+            most = SPARSE_BEFORE_DELAYS * rows.nnz
+            self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
+            self._blocks = None if self._lu is not None else self._blocks
 
-    def _fills_little(self) -> bool:
-        """True if a `Factor` has small panels and takes few operations; its analysis is kept.
+    def _fills_little(self, blocks: FoundBlocks) -> bool:
+        """True if a `Factor` has small panels and takes few operations.
 
         That of blocks of two rows is as fast unless its solves refine, that of larger ones faster.
         """
-        system = self.system
-        self._symbolic = found = system.analyze(effort=self._effort)
-        widest = system.graph.size.max()
-        if is_nodal(found.program, self.dtype) or widest > 2:
+        found, graph = blocks.symbolic, blocks.system.graph
+        single = graph.rows == graph.size.size
+        if is_nodal(found.program, self.dtype) or graph.rows > 2 * graph.size.size:
             return False
-        if found.operations > SPARSE_MESH * self._rows.nnz:
+        operations = found.operations * (2.0 if found.symmetric else 1.0)
+        if operations > (SPARSE_MESH if single else SPARSE_PAIRS) * self._rows.nnz:
             return False
-        return bool(widest == 1 or self.factor.pivot_ratio < DOUBTFUL)
+        return single or self._factor_of(blocks).pivot_ratio < DOUBTFUL
+
+    def _factor_of(self, blocks: FoundBlocks) -> Factor:
+        """Factors of blocks; a singular matrix is refused by its rows."""
+        try:
+            return blocks.factor
+        except SingularPivotError as failure:
+            raise _in_rows(blocks, failure) from failure
 
     def _analyzed(self) -> FactorizedMatrix:
         """The same with an analysis, which a small matrix lacks before it is needed."""
@@ -181,8 +230,13 @@ class FactorizedMatrix:
     def system(self) -> System:
         """The matrix in blocks."""
         self._analyzed()
+        blocks = self._blocks
+        if blocks is not None and blocks.is_plain:
+            return blocks.system
         if self._uses_lu and self._lu is not None:
             self._rows.data = self._lu.data.copy()
+        elif blocks is not None:
+            self._rows.data = blocks.entries()
         if self._system is None:
             self._system = System.from_scipy(self._rows)
         elif self._stale:
@@ -192,12 +246,12 @@ class FactorizedMatrix:
     @property
     def factor(self) -> Factor:
         """Factorization of the whole matrix."""
-        system = self.system
+        system, blocks = self.system, self._blocks
+        if blocks is not None and blocks.is_plain:
+            return self._factor_of(blocks)
         try:
             if self._factor is None:
-                order: Any = list(system.labels) if self._natural else "auto"
-                found = self._symbolic or system.analyze(order, effort=self._effort)
-                self._factor, self._symbolic = system.factorize(found), None
+                self._factor = system.factorize(system.analyze(effort=self._effort))
             elif self._stale:
                 self._factor.refactorize(system.values)
         except SingularPivotError as failure:
@@ -217,7 +271,8 @@ class FactorizedMatrix:
         self._analyzed()
         if self._lu is not None and self._uses_lu:
             return self._lu.nnz
-        return int(self.factor.symbolic.arena_size)
+        symbolic = self.factor.symbolic if self._blocks is None else self._blocks.symbolic
+        return int(symbolic.arena_size)
 
     def solve(self, rhs: Any, trans: str = "N") -> Array:
         """Solve A x = rhs.
@@ -247,6 +302,8 @@ class FactorizedMatrix:
             x = self._lu.solve(np.asarray(rhs), trans)
             if x is not None:
                 return x
+        if self._blocks is not None:
+            return self._blocks.solve(np.asarray(rhs), trans)
         factor = self._factor
         if factor is None or self._stale:
             factor = self.factor
@@ -270,12 +327,7 @@ class FactorizedMatrix:
         """
         self._analyzed()
         if self._lu is None:
-            factor = self.factor
-            self._load(A)
-            try:
-                factor.refactorize(self.system.values)
-            except SingularPivotError as failure:
-                raise _in_rows(self.system, failure) from failure
+            self._refactorize_blocks(A)
             return
         status, form = OTHER_PATTERN, getattr(A, "format", "")
         if form == "csr" and A.shape == self.shape:
@@ -292,46 +344,34 @@ class FactorizedMatrix:
             self._rows.data = values.copy()
             self._factor = self.factor  # now, to refuse what is singular
 
-    def _load(self, A: Any) -> None:
-        """Set the system to another matrix; quick for CSR and CSC with the pattern of the first."""
-        form = getattr(A, "format", "")
-        if form in ("csr", "csc") and A.shape == self.shape:
-            places = self._places.get(form)
-            if places is None:
-                places = self._places[form] = self._placed(form)
-            if places(A.indptr, A.indices, A.data, self.system.values) == PLACED:
-                return
-        self.system.set_from_scipy(A)
+    def _refactorize_blocks(self, A: Any) -> None:
+        """`refactorize` by blocks; a matrix that is not symmetric any more is analyzed anew."""
+        blocks = self._blocks
+        assert blocks is not None
+        status = blocks.load(A)
+        if status != PLACED:
+            if blocks.is_plain:
+                blocks.system.set_from_scipy(A)
+                status = PLACED
+            else:
+                A = self._rows_of(self._entries(A))
+                status = blocks.load(A)
+        self._stale = True
+        if status == UNSYMMETRIC:
+            other = object.__new__(type(self))
+            other.__dict__.update(self.__dict__)
+            blocks.factor._forget()  # of an earlier matrix
+            other._analyze(self._rows_of(self._entries(A)), symmetric=False)
+            self.__dict__.update(other.__dict__)
+            return
+        try:
+            blocks.factor.refactorize(blocks.system.values)
+        except SingularPivotError as failure:
+            raise _in_rows(blocks, failure) from failure
 
-    def _placed(self, form: str) -> Callable[..., int]:
-        """`place_entries` for matrices of a format, with the pattern of the first."""
-        system, rows = self.system, self._rows
-        at = entries_at(system.graph, rows).at
-        start, index, place = rows.indptr.copy(), rows.indices.copy(), np.array(at)
-        if form == "csc":
-            start, index, order = self._by_columns()
-            place = np.empty_like(place)
-            place[order] = at
-        vacant = np.setdiff1d(np.arange(system.values.size), place)
-        tables = start, index, place, vacant
-        code = entry(place_entries, MISFIT, *tables, start, index, rows.data, rows.data)
-
-        def load(start: Any, index: Any, entries: Any, values: Any) -> int:
-            status: int = code(*tables, start, index, entries, values)
-            return status
-
-        return load
-
-    def _by_columns(self) -> tuple[Array, Array, Array]:
-        """`indptr` and `indices` of the pattern in CSC, and the place there of each entry."""
-        if self._columns is None:
-            rows = self._rows
-            numbers = csr_array((np.arange(rows.nnz), rows.indices, rows.indptr), rows.shape)
-            places = numbers.tocsc()
-            order = np.empty(rows.nnz, np.int64)
-            order[places.data] = np.arange(rows.nnz)
-            self._columns = places.indptr, places.indices, order
-        return self._columns
+    def _rows_of(self, entries: Array) -> Any:
+        """Matrix with the pattern of the first."""
+        return csr_array((entries, self._rows.indices, self._rows.indptr), self.shape)
 
     def _by_rows(self, A: Any) -> Array | None:
         """Entries by rows of a CSR or CSC matrix with the pattern of the first; None for others."""
@@ -341,14 +381,13 @@ class FactorizedMatrix:
         if form == "csr":
             start, index, at = rows.indptr, rows.indices, None
         else:
-            start, index, at = self._by_columns()
+            if self._columns is None:
+                self._columns = by_columns(rows.indptr, rows.indices)
+            start, index, at = self._columns
         if not np.array_equal(A.indptr, start) or not np.array_equal(A.indices, index):
             return None
         found: Array = A.data if at is None else A.data[at]
         return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_places": {}}
 
     def __copy__(self) -> FactorizedMatrix:
         return copy.deepcopy(self)  # factors of its own: `refactorize` works in place
@@ -376,37 +415,36 @@ class FactorizedMatrix:
         return entries
 
 
-def _in_rows(system: System, failure: SingularPivotError) -> SingularPivotError:
+def _in_rows(system: System | FoundBlocks, failure: SingularPivotError) -> SingularPivotError:
     """Error for a singular matrix in the rows of the user instead of nodes."""
+    row: Callable[[int], int] = int
+    if isinstance(system, FoundBlocks):
+        row, system = system.row, system.system
     A = system.to_scipy()
     A.eliminate_zeros()
-    bare = np.flatnonzero(maximum_matching(A)[0] < 0)
-    if bare.size:
+    bare = sorted(map(row, np.flatnonzero(maximum_matching(A)[0] < 0)))
+    if bare:
         rows = ", ".join(map(str, bare[:SHOWN]))
-        more = f" and {bare.size - SHOWN} more" if bare.size > SHOWN else ""
-        which = f"row{'s' if bare.size > 1 else ''} {rows}{more}"
+        more = f" and {len(bare) - SHOWN} more" if len(bare) > SHOWN else ""
+        which = f"row{'s' if len(bare) > 1 else ''} {rows}{more}"
         return SingularPivotError(
             f"the matrix is structurally singular: no pivot is left for {which}; add entries there",
-            int(bare[0]), failure.step, failure.ratio,
+            bare[0], failure.step, failure.ratio,
         )  # fmt: skip
     node = system.graph.node(failure.node)
     first, size = int(system.graph.row_start[node]), int(system.graph.size[node])
-    where = f"row {first}" if size == 1 else f"one of the rows {first} to {first + size - 1}"
+    own = sorted(row(k) for k in range(first, first + size))
+    where = f"row {own[0]}"
+    if size > 1:
+        named = f"{own[0]} to {own[-1]}"
+        if own[-1] - own[0] >= size:
+            named = ", ".join(map(str, own[:SHOWN])) + (", ..." if size > SHOWN else "")
+        where = f"one of the rows {named}"
     return SingularPivotError(
         f"the matrix is singular to working precision at {where}: the smallest pivot is "
         f"{failure.ratio:.1e} of what its row held",
-        first, failure.step, failure.ratio,
+        own[0], failure.step, failure.ratio,
     )  # fmt: skip
-
-
-def _is_mesh(rows: Any, form: BlockTriangularForm) -> bool:
-    """True for one large block with a symmetric pattern."""
-    if rows.nnz < MESH or form.block.size > 2:
-        return False
-    columns = rows.T.tocsr()
-    return np.array_equal(rows.indptr, columns.indptr) and np.array_equal(
-        rows.indices, columns.indices
-    )
 
 
 def _is_nearly_symmetric(rows: Any) -> bool:

@@ -86,38 +86,74 @@ def group_rows(
     # In:
     start,
     neighbor,
+    order,
     most,
+    equal,
+    # Work:
+    mark,
     # Out:
     size,
 ):
-    """Consecutive rows that have each other and else the same neighbors, up to ``most``: sizes.
+    """Rows that follow each other in ``order`` and are alike, up to ``most``: group sizes, their number.
 
-    Returns how many groups there are.
+    Alike is a row that shares two thirds of the neighbors of the first one, themselves left out
+    (Y. Saad, SIAM J. Sci. Comput. 24, 2003, compares rows by cosines). Rows that do not have each
+    other, as those of multipliers, share at least as many as the group has rows: their block is
+    zero. With ``equal`` rows have each other and all neighbors in common. ``mark`` is -1 at first.
     """
-    n, count = start.size - 1, -1
-    for k in range(n):
-        alike = k > 0 and size[count] < most
-        if alike:
-            p, q, last = start[k - 1], start[k], start[k + 1]
-            alike = q - p == last - q
-            linked = False
-            while alike and (p < start[k] or q < last):
-                if p < start[k] and neighbor[p] == k:
-                    linked = True
-                    p += 1
-                elif q < last and neighbor[q] == k - 1:
-                    q += 1
-                else:
-                    alike = p < start[k] and q < last and neighbor[p] == neighbor[q]
-                    p += 1
-                    q += 1
-            alike = alike and linked
-        if alike:
-            size[count] += 1
-        else:
-            count += 1
-            size[count] = 1
-    return count + 1
+    n, count, k = order.size, 0, 0
+    while k < n:
+        first, rows, again = order[k], 1, True
+        for p in range(start[first], start[first + 1]):
+            mark[neighbor[p]] = k
+        while again and k + rows < n and rows < most:
+            row = order[k + rows]
+            both = linked = 0
+            for p in range(start[row], start[row + 1]):
+                both += mark[neighbor[p]] == k
+                linked += neighbor[p] == first
+            either = start[first + 1] - start[first] + start[row + 1] - start[row]
+            either -= both + 2 * linked
+            if equal:
+                again = linked == 1 and both == either
+            else:
+                again = 3 * both >= 2 * either and (linked == 1 or both > rows)
+            rows += again
+        size[count] = rows
+        count += 1
+        k += rows
+    return count
+
+
+@interpreted
+def block_entries(
+    # In:
+    start,
+    neighbor,
+    order,
+    size,
+    # Work:
+    node,
+    seen,
+):
+    """Entries of all blocks if ``size`` rows of ``order`` at a time are a node; ``seen`` is -1."""
+    at = 0
+    for i in range(size.size):
+        for k in range(at, at + size[i]):
+            node[order[k]] = i
+        at += size[i]
+    total, at = 0.0, 0
+    for i in range(size.size):
+        width, seen[i] = size[i], i
+        for k in range(at, at + size[i]):
+            for p in range(start[order[k]], start[order[k] + 1]):
+                j = node[neighbor[p]]
+                if seen[j] != i:
+                    seen[j] = i
+                    width += size[j]
+        total += float(size[i]) * float(width)
+        at += size[i]
+    return total
 
 
 @interpreted

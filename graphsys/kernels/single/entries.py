@@ -4,8 +4,9 @@ import numpy as np
 
 from graphsys.kernels.base.jit import kernel
 
-#: Status: entries are in place; another pattern, or not finite; arrays of other types.
-PLACED, REFUSED, MISFIT = range(3)
+#: Status: entries are in place; another pattern, or not finite; arrays of other types; entries that
+#: are not symmetric any more.
+PLACED, REFUSED, MISFIT, UNSYMMETRIC = range(4)
 
 
 @kernel
@@ -15,6 +16,7 @@ def place_entries(
     own_index,
     place,
     vacant,
+    mirrored,
     # In:
     start,
     index,
@@ -22,7 +24,10 @@ def place_entries(
     # Out:
     values,
 ):
-    """values[place] <- entries, and 0 at the ``vacant`` places; nothing if refused: a status."""
+    """values[place] <- entries, and 0 at the ``vacant`` places; nothing if refused: a status.
+
+    ``mirrored`` (2, k) are entries of a symmetric matrix and those across its diagonal.
+    """
     if start.size != own_start.size or index.size != own_index.size or entries.size != place.size:
         return REFUSED
     different = wrong = 0
@@ -34,6 +39,11 @@ def place_entries(
         wrong |= not abs(entries[e]) < np.inf
     if different != 0 or wrong != 0:
         return REFUSED
+    upper, lower = mirrored[0], mirrored[1]
+    for k in range(upper.size):
+        wrong |= entries[upper[k]] != entries[lower[k]]
+    if wrong != 0:
+        return UNSYMMETRIC
     for e in range(vacant.size):
         values[vacant[e]] = 0.0
     for e in range(place.size):
