@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from graphsys.analysis.supervariables import same_neighbours
+from graphsys.analysis.supervariables import FEWEST_NEIGHBORS, FEWEST_NODES, same_neighbours
 from graphsys.matrix.from_scipy import MOST_GROUPS, MOST_ZEROS, neighbor_lists, similar_rows
 
 Ints = npt.NDArray[np.int64]
@@ -43,6 +43,8 @@ def find_partition(rows: Any) -> Partition | None:
     rows : scipy.sparse.csr_array, shape (N, N)
     """
     n = rows.shape[0]
+    if n < FEWEST_NODES or rows.nnz < FEWEST_NEIGHBORS * n:
+        return None
     start, neighbor = neighbor_lists(rows)
     members = same_neighbours(start, neighbor, np.zeros(n, np.bool_))
     order = np.arange(n)

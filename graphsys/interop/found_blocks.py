@@ -66,11 +66,7 @@ class FoundBlocks:
         self._at = np.empty_like(at)
         self._at[numbered.data] = at
         self._pattern = start.copy(), index.copy()
-        self._pairs = np.zeros((2, 0), np.int64)
-        if mirrored is not None:
-            row = np.repeat(np.arange(rows.shape[0]), np.diff(start))
-            upper = np.flatnonzero(index > row)
-            self._pairs = np.stack([upper, mirrored[upper]])
+        self._mirrored = mirrored
         self.symbolic = analyze(self.system)
         self._factor: Factor | None = None
         self._places: dict[str, Callable[..., int]] = {}  # `place_entries` by format
@@ -87,13 +83,10 @@ class FoundBlocks:
             self._factor = self.system.factorize(self.symbolic)
         return self._factor
 
-    def has_good_pivots(self) -> bool:
-        """True if no pivot has to be delayed: unsymmetric factors that delay some take long."""
-        values = self.system.values
+    def static_factors(self) -> Factorization | None:
+        """Factors of the first matrix with static pivots, to judge them; None if one is singular."""
         found = Factorization(self.symbolic, self.system.dtype, refine_below=DOUBTFUL)
-        if found._eliminate(values) != 0:
-            return False
-        return not found.doubtful or found.can_refine(values)
+        return None if found._eliminate(self.system.values) else found
 
     def load(self, A: Any) -> int:
         """Set the system to a CSR or CSC matrix with the pattern of the first: `place_entries`."""
@@ -106,14 +99,25 @@ class FoundBlocks:
         return places(A.indptr, A.indices, A.data, self.system.values)
 
     def _placed(self, form: str) -> Callable[..., int]:
-        """`place_entries` for matrices of a format."""
-        (start, index), place, pairs = self._pattern, self._at, self._pairs
-        if form == "csc":
+        """`place_entries` for matrices of a format.
+
+        Entries of a symmetric matrix go across its diagonal: those of a row follow each other in
+        blocks then.
+        """
+        (start, index), place, values = self._pattern, self._at, self.system.values
+        pairs, vacant = np.zeros((2, 0), np.int64), np.zeros(0, np.int64)
+        if self._mirrored is not None:
+            row = np.repeat(np.arange(start.size - 1), np.diff(start))
+            upper = np.flatnonzero(index > row)
+            place, pairs = place[self._mirrored], np.stack([upper, self._mirrored[upper]])
+        elif form == "csc":
             start, index, order = by_columns(*self._pattern)
-            place, pairs = np.empty_like(place), order[pairs]
+            place = np.empty_like(place)
             place[order] = self._at
-        values = self.system.values
-        vacant = np.setdiff1d(np.arange(values.size), place)
+        if self.is_plain:  # others have seen it, and may have written to it
+            vacant = np.setdiff1d(np.arange(values.size), place)
+        kind = np.uint32 if values.size < 2**32 else np.uint64
+        place, pairs, vacant = (table.astype(kind) for table in (place, pairs, vacant))
         tables = start, index, place, vacant, pairs
         entries = np.empty(place.size, values.dtype)
         code = entry(place_entries, MISFIT, *tables, start, index, entries, values)

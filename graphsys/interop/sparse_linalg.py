@@ -48,7 +48,7 @@ SPARSE_AT_MOST = 20_000_000
 #: sparse LU factors. Power flow takes 6 in networks with few loops, where they take 0.4 of the time
 #: (`asv_benchmarks/benchmarks/networks.py`), and 20 in others, where they take as long.
 SPARSE_MESH = 12
-#: The same with two rows per node at most, and weak pivots: solves with others refine nothing.
+#: The same for nodes of two rows on average at most if pivots are weak, so that solves refine.
 SPARSE_PAIRS = 8
 #: Part of the entries across the diagonal of others from which a pattern is nearly symmetric.
 SYMMETRIC = 0.85
@@ -162,14 +162,19 @@ class FactorizedMatrix:
     def _by_partition(self, partition: Partition, same: Array | None) -> FoundBlocks | None:
         """Factors by nodes of similar rows; None if others take less time."""
         found = self._with_nodes(partition, same)
-        try:
-            if same is not None:
-                self._factor_of(found)
-            elif not found.has_good_pivots():
+        few = not self._once and self._fills_little(found)
+        if few or same is None:
+            static = found.static_factors()
+            if static is None and same is None or few and static is not None and static.doubtful:
                 return None
+            # Unsymmetric pivots that are delayed take several times as long.
+            if same is None and static.doubtful and not static.can_refine(found.system.values):
+                return None
+        try:
+            self._factor_of(found)
         except SingularPivotError:
             return None
-        return None if not self._once and self._fills_little(found) else found
+        return found
 
     def _choose(self, rows: Any, mirrored: Array | None, same: Array | None) -> None:
         """Sparse LU factors of a matrix without such nodes, or a `Factor`."""
@@ -181,7 +186,11 @@ class FactorizedMatrix:
         mesh = mesh and rows.nnz >= MESH and form.block.size == 2
         if mesh and not self._once:
             blocks = self._with_nodes(single, same)
-        if form is not None and (not mesh or (blocks is not None and self._fills_little(blocks))):
+        few = blocks is not None and self._fills_little(blocks)
+        if few and blocks.system.graph.rows > blocks.system.graph.size.size:
+            static = blocks.static_factors()
+            few = static is not None and static.doubtful
+        if form is not None and (not mesh or few):
             self._lu = SparseLUFactor.of(self._rows, form, least, self._once)
             if self._lu is None and not _is_nearly_symmetric(rows):
                 most = max(least, min(SPARSE_BEFORE_DELAYS * rows.nnz, SPARSE_AT_MOST))
@@ -197,16 +206,14 @@ class FactorizedMatrix:
     def _fills_little(self, blocks: FoundBlocks) -> bool:
         """True if a `Factor` has small panels and takes few operations.
 
-        That of blocks of two rows is as fast unless its solves refine, that of larger ones faster.
+        Of single rows it takes more time than sparse rows then, and of pairs if solves refine.
         """
         found, graph = blocks.symbolic, blocks.system.graph
-        single = graph.rows == graph.size.size
         if is_nodal(found.program, self.dtype) or graph.rows > 2 * graph.size.size:
             return False
+        most = SPARSE_MESH if graph.rows == graph.size.size else SPARSE_PAIRS
         operations = found.operations * (2.0 if found.symmetric else 1.0)
-        if operations > (SPARSE_MESH if single else SPARSE_PAIRS) * self._rows.nnz:
-            return False
-        return single or self._factor_of(blocks).pivot_ratio < DOUBTFUL
+        return bool(operations <= most * self._rows.nnz)
 
     def _factor_of(self, blocks: FoundBlocks) -> Factor:
         """Factors of blocks; a singular matrix is refused by its rows."""
