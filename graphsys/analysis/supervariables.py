@@ -19,24 +19,33 @@ MOST_LEFT = 0.8
 
 def supervariables(graph: BlockGraph) -> Ints | None:
     """Supervariable of each node, numbered by their first nodes; None where few nodes share one."""
-    return same_neighbours(graph.neighbor_start, graph.neighbor, graph.size == 0)
+    alone = np.ones(graph.size.size, np.bool_)
+    return same_neighbours(graph.neighbor_start, graph.neighbor, alone, graph.size == 0)
 
 
-def same_neighbours(start: Ints, neighbor: Ints, void: npt.NDArray[np.bool_]) -> Ints | None:
-    """`supervariables` by lists of neighbours; nodes that are ``void`` share one.
+def same_neighbours(
+    start: Ints,
+    neighbor: Ints,
+    alone: npt.NDArray[np.bool_],
+    void: npt.NDArray[np.bool_] | None = None,
+) -> Ints | None:
+    """`supervariables` by lists of neighbours, where nodes are their own that are not ``alone``.
+
+    Nodes that are ``void`` share a supervariable.
 
     Nodes are compared by sums of random numbers of 64 bits over themselves and their neighbours.
     Different ones have the same sum with a probability of n^2 / 2^65, which costs fill-in alone:
     any order is right.
     """
-    n = void.size
+    n = alone.size
     if n < FEWEST_NODES or neighbor.size < FEWEST_NEIGHBORS * n:
         return None
     numbers = np.random.default_rng(n).integers(0, 2**64, n, np.uint64)
     sums = np.zeros(neighbor.size + 1, np.uint64)
     np.cumsum(numbers[neighbor], out=sums[1:])  # modulo 2^64, as all that follows
-    keys = numbers + sums[start[1:]] - sums[start[:-1]]
-    keys[void] = 0
+    keys = numbers * alone + sums[start[1:]] - sums[start[:-1]]
+    if void is not None:
+        keys[void] = 0
     if np.count_nonzero(np.diff(np.sort(keys))) > MOST_LEFT * n - 1.0:
         return None
     _, first, members = np.unique(keys, return_index=True, return_inverse=True)

@@ -18,7 +18,7 @@ from graphsys.numeric.factorization import DOUBTFUL, Factorization
 from graphsys.symbolic import Symbolic
 from graphsys.system import System
 
-__all__ = ["FoundBlocks", "mirror"]
+__all__ = ["FoundBlocks", "by_columns"]
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -33,7 +33,7 @@ class FoundBlocks:
         Canonical.
     partition : Partition
     mirrored : ndarray of int, shape (N_entries,), or None
-        From `mirror`, for matrices that are symmetric: their factors are, too.
+        From `partition.mirror`, for matrices that are symmetric: their factors are, too.
     analyze : callable
         Symbolic factorization of a system.
 
@@ -53,19 +53,20 @@ class FoundBlocks:
         analyze: Callable[[System], Symbolic],
     ) -> None:
         self.order, size = partition
-        start, index, self._entry = rows.indptr, rows.indices, None
-        numbered = csr_array((np.arange(rows.nnz), index, start), rows.shape)
+        self._pattern = rows.indptr.copy(), rows.indices.copy()
+        inside, place = rows, None
         if self.order is not None:
-            numbered = numbered[self.order][:, self.order]
-            numbered.sort_indices()
-        data = rows.data[numbered.data]
-        inside = csr_array((data, numbered.indices, numbered.indptr), rows.shape)
+            numbers = csr_array((np.arange(rows.nnz), rows.indices, rows.indptr), rows.shape)
+            inside = numbers[self.order][:, self.order]
+            inside.sort_indices()
+            place, inside.data = inside.data, rows.data[inside.data]
         self.system = System.from_scipy(inside, size, symmetric=mirrored is not None)
         at = self.system.entry_at
         assert at is not None
-        self._at = np.empty_like(at)
-        self._at[numbered.data] = at
-        self._pattern = start.copy(), index.copy()
+        self._at = at
+        if place is not None:
+            self._at = np.empty_like(at)
+            self._at[place] = at
         self._mirrored = mirrored
         self.symbolic = analyze(self.system)
         self._factor: Factor | None = None
@@ -157,17 +158,3 @@ def by_columns(start: Ints, index: Ints) -> tuple[Ints, Ints, Ints]:
     order = np.empty(index.size, np.int64)
     order[places.data] = np.arange(index.size)
     return places.indptr, places.indices, order
-
-
-def mirror(rows: Any) -> Ints | None:
-    """Entry across the diagonal of each entry; None where the pattern is not symmetric.
-
-    Parameters
-    ----------
-    rows : scipy.sparse.csr_array, shape (N, N)
-        Canonical.
-    """
-    start, index, order = by_columns(rows.indptr, rows.indices)
-    if not (np.array_equal(start, rows.indptr) and np.array_equal(index, rows.indices)):
-        return None
-    return order

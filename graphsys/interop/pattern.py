@@ -528,7 +528,9 @@ class Pattern:
         if self.nz == 0:
             return np.zeros((*data.shape[:-1], self.system.graph.nnz), data.dtype)
         values: Array = data.take(self._source, axis=-1)
-        if self._empty.size:
+        if self._empty.size and values.ndim == 1:  # a third of the time
+            values[self._empty] = 0.0
+        elif self._empty.size:
             values[..., self._empty] = 0.0
         return values
 

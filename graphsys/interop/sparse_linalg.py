@@ -13,15 +13,15 @@ from scipy.sparse import csr_array, issparse
 
 from graphsys.analysis.block_triangular import BlockTriangularForm, block_triangular_form
 from graphsys.analysis.matching import maximum_matching
-from graphsys.analysis.partition import Partition, find_partition
+from graphsys.analysis.partition import Partition, find_partition, mirror
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
-from graphsys.interop.found_blocks import FoundBlocks, by_columns, mirror
+from graphsys.interop.found_blocks import FoundBlocks, by_columns
 from graphsys.kernels.base.layout import is_nodal
 from graphsys.kernels.single.entries import PLACED, UNSYMMETRIC
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
-from graphsys.matrix.from_scipy import canonical, find_blocks, find_equal
+from graphsys.matrix.from_scipy import canonical, find_equal
 from graphsys.numeric.factorization import DOUBTFUL
 from graphsys.numeric.small_matrix import SmallFactor
 from graphsys.numeric.sparse_lu import SparseLUFactor
@@ -48,8 +48,6 @@ SPARSE_AT_MOST = 20_000_000
 #: sparse LU factors. Power flow takes 6 in networks with few loops, where they take 0.4 of the time
 #: (`asv_benchmarks/benchmarks/networks.py`), and 20 in others, where they take as long.
 SPARSE_MESH = 12
-#: The same for nodes of two rows on average at most if pivots are weak, so that solves refine.
-SPARSE_PAIRS = 8
 #: Part of the entries across the diagonal of others from which a pattern is nearly symmetric.
 SYMMETRIC = 0.85
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
@@ -142,10 +140,11 @@ class FactorizedMatrix:
         same = mirrored if equal and np.array_equal(rows.data, rows.data[mirrored]) else None
         if self._natural or not rows.nnz:
             self._blocks = self._with_nodes(Partition(None, find_equal(rows)), None)
-        elif (partition := find_partition(rows)) is not None:
-            self._blocks = self._by_partition(partition, same)
-        if self._blocks is None:
-            self._choose(rows, mirrored, same)
+        else:
+            partition, suits = find_partition(rows, mirrored)
+            self._blocks = self._by_partition(partition, same) if suits else None
+            if self._blocks is None:
+                self._choose(rows, partition, mirrored, same)
         self._uses_lu = self._lu is not None
         if self._blocks is not None:
             self._factor_of(self._blocks)  # now, to refuse what is singular
@@ -176,16 +175,18 @@ class FactorizedMatrix:
             return None
         return found
 
-    def _choose(self, rows: Any, mirrored: Array | None, same: Array | None) -> None:
-        """Sparse LU factors of a matrix without such nodes, or a `Factor`."""
+    def _choose(
+        self, rows: Any, partition: Partition, mirrored: Array | None, same: Array | None
+    ) -> None:
+        """Sparse LU factors, or a `Factor` by nodes that need not suit."""
         form = block_triangular_form(rows)
         least = SPARSE * rows.nnz
+        same = None if self._once else same  # its checks take as long as one factorization
         blocks: FoundBlocks | None = None
-        single = Partition(None, find_blocks(rows))
         mesh = form is not None and mirrored is not None
         mesh = mesh and rows.nnz >= MESH and form.block.size == 2
         if mesh and not self._once:
-            blocks = self._with_nodes(single, same)
+            blocks = self._with_nodes(partition, same)
         few = blocks is not None and self._fills_little(blocks)
         if few and blocks.system.graph.rows > blocks.system.graph.size.size:
             static = blocks.static_factors()
@@ -197,7 +198,7 @@ class FactorizedMatrix:
                 self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
         if self._lu is not None:
             return
-        self._blocks = blocks or self._with_nodes(single, same)
+        self._blocks = blocks or self._with_nodes(partition, same)
         if form is not None and self._factor_of(self._blocks).delayed_pivots > 0 and same is None:
             most = SPARSE_BEFORE_DELAYS * rows.nnz
             self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
@@ -206,14 +207,13 @@ class FactorizedMatrix:
     def _fills_little(self, blocks: FoundBlocks) -> bool:
         """True if a `Factor` has small panels and takes few operations.
 
-        Of single rows it takes more time than sparse rows then, and of pairs if solves refine.
+        Of single rows it takes more time than sparse rows then, of pairs if solves refine.
         """
         found, graph = blocks.symbolic, blocks.system.graph
         if is_nodal(found.program, self.dtype) or graph.rows > 2 * graph.size.size:
             return False
-        most = SPARSE_MESH if graph.rows == graph.size.size else SPARSE_PAIRS
         operations = found.operations * (2.0 if found.symmetric else 1.0)
-        return bool(operations <= most * self._rows.nnz)
+        return bool(operations <= SPARSE_MESH * self._rows.nnz)
 
     def _factor_of(self, blocks: FoundBlocks) -> Factor:
         """Factors of blocks; a singular matrix is refused by its rows."""

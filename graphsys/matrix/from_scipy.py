@@ -171,7 +171,7 @@ def similar_rows(start: Int, neighbor: Int, order: Int) -> tuple[Int, float]:
     Parameters
     ----------
     start, neighbor, order : ndarray of int
-        As for `equal_rows`.
+        As for `equal_rows`; rows may be among their own neighbors.
 
     Returns
     -------

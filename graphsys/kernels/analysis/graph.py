@@ -99,21 +99,24 @@ def group_rows(
     Alike is a row that shares two thirds of the neighbors of the first one, themselves left out
     (Y. Saad, SIAM J. Sci. Comput. 24, 2003, compares rows by cosines). Rows that do not have each
     other, as those of multipliers, share at least as many as the group has rows: their block is
-    zero. With ``equal`` rows have each other and all neighbors in common. ``mark`` is -1 at first.
+    zero. With ``equal`` rows have each other and all neighbors in common. Rows may be among their
+    own neighbors, which changes nothing. ``mark`` is -1 at first.
     """
     n, count, k = order.size, 0, 0
     while k < n:
-        first, rows, again = order[k], 1, True
+        first, rows, degree, again = order[k], 1, 0, True
         for p in range(start[first], start[first + 1]):
             mark[neighbor[p]] = k
+            degree += neighbor[p] != first
+        mark[first] = -1
         while again and k + rows < n and rows < most:
             row = order[k + rows]
-            both = linked = 0
+            both = linked = own = 0
             for p in range(start[row], start[row + 1]):
-                both += mark[neighbor[p]] == k
+                both += mark[neighbor[p]] == k and neighbor[p] != row
+                own += neighbor[p] == row
                 linked += neighbor[p] == first
-            either = start[first + 1] - start[first] + start[row + 1] - start[row]
-            either -= both + 2 * linked
+            either = degree + start[row + 1] - start[row] - own - both - 2 * linked
             if equal:
                 again = linked == 1 and both == either
             else:
@@ -136,7 +139,10 @@ def block_entries(
     node,
     seen,
 ):
-    """Entries of all blocks if ``size`` rows of ``order`` at a time are a node; ``seen`` is -1."""
+    """Entries of all blocks if ``size`` rows of ``order`` at a time are a node; ``seen`` is -1.
+
+    Rows may be among their own neighbors.
+    """
     at = 0
     for i in range(size.size):
         for k in range(at, at + size[i]):
@@ -221,3 +227,47 @@ def place_rows(
                 to = block + r - row_start[i] - row_start[j] * size[i]
             at[e] = to + column[e] * size[i]
     return -1
+
+
+@interpreted
+def similar_part(start, column, step, mark):
+    """Rows, one of ``step``, with half of their columns in common with the next; ``mark`` is -1."""
+    count = 0
+    for r in range(0, start.size - 2, step):
+        for e in range(start[r], start[r + 1]):
+            mark[column[e]] = r
+        both = 0
+        for e in range(start[r + 1], start[r + 2]):
+            both += mark[column[e]] == r
+        count += 3 * both >= start[r + 2] - start[r] > 0
+    return count
+
+
+@interpreted
+def mirror_entries(
+    # In:
+    start,
+    column,
+    # Work:
+    passed,
+    # Out:
+    mirrored,
+):
+    """Entry across the diagonal of each entry of sorted compressed rows; 0 where one has none."""
+    n = start.size - 1
+    for i in range(n):
+        passed[i] = start[i]
+    for i in range(n):
+        first = passed[i]  # the entries before have been met
+        if first < start[i + 1] and column[first] < i:
+            return 0
+        for e in range(first, start[i + 1]):
+            j = column[e]
+            p = passed[j]
+            if j != i and (p == start[j + 1] or column[p] != i):
+                return 0
+            if j == i:
+                p = e
+            mirrored[e], mirrored[p] = p, e
+            passed[j] = p + 1
+    return 1
