@@ -89,4 +89,4 @@ def _differ(rows: Any) -> bool:
     n, mark = rows.shape[0], np.full(rows.shape[0], -1)
     step = max(1, n // SAMPLE)
     tables = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
-    return similar_part(*tables, step, mark) * step < FEWEST_SIMILAR * n
+    return bool(similar_part(*tables, step, mark) * step < FEWEST_SIMILAR * n)

@@ -13,7 +13,6 @@ from graphsys.analysis.partition import Partition
 from graphsys.factor import Factor
 from graphsys.kernels.single.entries import MISFIT, REFUSED, place_entries
 from graphsys.kernels.single.fused_solve import entry
-from graphsys.matrix.from_scipy import entries_at
 from graphsys.numeric.factorization import DOUBTFUL, Factorization
 from graphsys.symbolic import Symbolic
 from graphsys.system import System
@@ -84,10 +83,13 @@ class FoundBlocks:
             self._factor = self.system.factorize(self.symbolic)
         return self._factor
 
-    def static_factors(self) -> Factorization | None:
-        """Factors of the first matrix with static pivots, to judge them; None if one is singular."""
+    def judge_pivots(self) -> tuple[bool, bool]:
+        """Whether solves with static pivots of the first matrix refine, and if that suffices."""
+        values = self.system.values
         found = Factorization(self.symbolic, self.system.dtype, refine_below=DOUBTFUL)
-        return None if found._eliminate(self.system.values) else found
+        if found._eliminate(values) != 0:
+            return True, False
+        return found.doubtful, not found.doubtful or found.can_refine(values)
 
     def load(self, A: Any) -> int:
         """Set the system to a CSR or CSC matrix with the pattern of the first: `place_entries`."""
@@ -105,8 +107,8 @@ class FoundBlocks:
         Entries of a symmetric matrix go across its diagonal: those of a row follow each other in
         blocks then.
         """
-        (start, index), place, values = self._pattern, self._at, self.system.values
-        pairs, vacant = np.zeros((2, 0), np.int64), np.zeros(0, np.int64)
+        (start, index), values = self._pattern, self.system.values
+        place, pairs, vacant = self._at, np.zeros((2, 0), np.int64), np.zeros(0, np.int64)
         if self._mirrored is not None:
             row = np.repeat(np.arange(start.size - 1), np.diff(start))
             upper = np.flatnonzero(index > row)
@@ -118,8 +120,7 @@ class FoundBlocks:
         if self.is_plain:  # others have seen it, and may have written to it
             vacant = np.setdiff1d(np.arange(values.size), place)
         kind = np.uint32 if values.size < 2**32 else np.uint64
-        place, pairs, vacant = (table.astype(kind) for table in (place, pairs, vacant))
-        tables = start, index, place, vacant, pairs
+        tables = start, index, place.astype(kind), vacant.astype(kind), pairs.astype(kind)
         entries = np.empty(place.size, values.dtype)
         code = entry(place_entries, MISFIT, *tables, start, index, entries, values)
 

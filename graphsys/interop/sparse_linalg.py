@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from graphsys.analysis.block_triangular import BlockTriangularForm, block_triangular_form
+from graphsys.analysis.block_triangular import block_triangular_form
 from graphsys.analysis.matching import maximum_matching
 from graphsys.analysis.partition import Partition, find_partition, mirror
 from graphsys.errors import SingularPivotError
@@ -22,7 +22,6 @@ from graphsys.kernels.single.entries import PLACED, UNSYMMETRIC
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import canonical, find_equal
-from graphsys.numeric.factorization import DOUBTFUL
 from graphsys.numeric.small_matrix import SmallFactor
 from graphsys.numeric.sparse_lu import SparseLUFactor
 from graphsys.system import System
@@ -163,11 +162,8 @@ class FactorizedMatrix:
         found = self._with_nodes(partition, same)
         few = not self._once and self._fills_little(found)
         if few or same is None:
-            static = found.static_factors()
-            if static is None and same is None or few and static is not None and static.doubtful:
-                return None
-            # Unsymmetric pivots that are delayed take several times as long.
-            if same is None and static.doubtful and not static.can_refine(found.system.values):
+            refines, suffices = found.judge_pivots()
+            if few and refines or same is None and not suffices:  # unsymmetric fronts take long
                 return None
         try:
             self._factor_of(found)
@@ -179,19 +175,19 @@ class FactorizedMatrix:
         self, rows: Any, partition: Partition, mirrored: Array | None, same: Array | None
     ) -> None:
         """Sparse LU factors, or a `Factor` by nodes that need not suit."""
-        form = block_triangular_form(rows)
-        least = SPARSE * rows.nnz
+        form, least = block_triangular_form(rows), SPARSE * rows.nnz
         same = None if self._once else same  # its checks take as long as one factorization
         blocks: FoundBlocks | None = None
-        mesh = form is not None and mirrored is not None
-        mesh = mesh and rows.nnz >= MESH and form.block.size == 2
-        if mesh and not self._once:
-            blocks = self._with_nodes(partition, same)
-        few = blocks is not None and self._fills_little(blocks)
-        if few and blocks.system.graph.rows > blocks.system.graph.size.size:
-            static = blocks.static_factors()
-            few = static is not None and static.doubtful
-        if form is not None and (not mesh or few):
+        whole = form is not None and form.block.size == 2
+        sparse = form is not None
+        if whole and mirrored is not None and rows.nnz >= MESH:
+            sparse = False
+            if not self._once:
+                blocks = self._with_nodes(partition, same)
+                graph = blocks.system.graph
+                sparse = self._fills_little(blocks)
+                sparse = sparse and (graph.rows == graph.size.size or blocks.judge_pivots()[0])
+        if form is not None and sparse:
             self._lu = SparseLUFactor.of(self._rows, form, least, self._once)
             if self._lu is None and not _is_nearly_symmetric(rows):
                 most = max(least, min(SPARSE_BEFORE_DELAYS * rows.nnz, SPARSE_AT_MOST))
@@ -424,7 +420,7 @@ class FactorizedMatrix:
 
 def _in_rows(system: System | FoundBlocks, failure: SingularPivotError) -> SingularPivotError:
     """Error for a singular matrix in the rows of the user instead of nodes."""
-    row: Callable[[int], int] = int
+    row: Callable[[Any], int] = int
     if isinstance(system, FoundBlocks):
         row, system = system.row, system.system
     A = system.to_scipy()

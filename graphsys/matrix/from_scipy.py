@@ -41,8 +41,8 @@ __all__ = [
 
 Int = NDArray[np.int64]
 
-#: Rows of a block that is found. Up to 8 stay in registers: interior-point systems of stages of 16 and
-#: 40 unknowns take 0.6 to 0.8 of the time of those of 32 rows, bands of 40 diagonals 0.7.
+#: Most rows of a block that is found. Up to 8 stay in registers: interior-point systems of stages
+#: of 16 and 40 unknowns take 0.6 to 0.8 of the time of those of 32 rows, bands of 40 diagonals 0.7.
 LARGEST_FOUND_BLOCK = 8
 #: Zeros that blocks of similar rows may have. Interior-point matrices of optimal control have
 #: 0.37 to 0.43, and take 0.2 to 0.8 of the time of scalars (`benchmarks.interior_point`).

@@ -94,13 +94,14 @@ def group_rows(
     # Out:
     size,
 ):
-    """Rows that follow each other in ``order`` and are alike, up to ``most``: group sizes, their number.
+    """Groups of rows that follow each other in ``order`` and are alike: sizes, and how many.
 
-    Alike is a row that shares two thirds of the neighbors of the first one, themselves left out
-    (Y. Saad, SIAM J. Sci. Comput. 24, 2003, compares rows by cosines). Rows that do not have each
-    other, as those of multipliers, share at least as many as the group has rows: their block is
-    zero. With ``equal`` rows have each other and all neighbors in common. Rows may be among their
-    own neighbors, which changes nothing. ``mark`` is -1 at first.
+    There are up to ``most`` rows in one. A row is alike if it shares two thirds of the neighbors of
+    the first one, themselves left out; Y. Saad, SIAM J. Sci. Comput. 24, 2003, compares rows by
+    cosines. Rows that do not have each other, as those of multipliers, share more neighbors than
+    the group has rows, for their diagonal block is zero. With ``equal`` rows have each other and
+    all neighbors in common. Rows may be among their own neighbors, which changes nothing. ``mark``
+    is -1 at first.
     """
     n, count, k = order.size, 0, 0
     while k < n:
