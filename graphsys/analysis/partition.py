@@ -16,8 +16,8 @@ from graphsys.matrix.from_scipy import MOST_GROUPS, MOST_ZEROS, neighbor_lists, 
 
 Ints = npt.NDArray[np.int64]
 
-#: Rows that are compared with the next one to see if any are similar, and part of these that must
-#: be: for patterns without symmetry, whose neighbours take as long to list as a simple analysis.
+#: Rows that are compared with others to see if any are similar, and part of these that must be: to
+#: compare all takes a tenth of a simple analysis.
 SAMPLE, FEWEST_SIMILAR = 200, 0.1
 
 
@@ -50,11 +50,12 @@ def mirror(rows: Any) -> Ints | None:
 
 
 def find_partition(rows: Any, mirrored: Ints | None) -> tuple[Partition, bool]:
-    """Nodes of rows with similar patterns, and whether they suit better than scalars.
+    """Nodes of rows with similar patterns, and whether they suit.
 
     Rows with the same neighbours come together first (`same_neighbours`), wherever they stand: a
     matrix may have all angles before all voltages. Rows that follow each other then share a node if
-    their patterns are similar (`similar_rows`). Those that do not suit are of `find_blocks`.
+    their patterns are similar (`similar_rows`). If these nodes have too few rows or too many zeros,
+    they are those of `find_blocks`.
 
     Parameters
     ----------
@@ -63,30 +64,22 @@ def find_partition(rows: Any, mirrored: Ints | None) -> tuple[Partition, bool]:
     mirrored : ndarray of int, shape (N_entries,), or None
         From `mirror`.
     """
-    n = rows.shape[0]
-    order, members = np.arange(n), None
-    if n < FEWEST_NODES or rows.nnz < FEWEST_NEIGHBORS * n or mirrored is None and _differ(rows):
-        return Partition(None, None), False
-    if mirrored is not None:
-        start, neighbor = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
-        alone = np.ones(n, np.bool_)
-        alone[neighbor[mirrored == np.arange(rows.nnz)]] = False
-        members = same_neighbours(start, neighbor, alone)
-    else:
+    n, none = rows.shape[0], (Partition(None, None), False)
+    if n < FEWEST_NODES or rows.nnz < FEWEST_NEIGHBORS * n:
+        return none
+    start, neighbor = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    count, seen = similar_part(start, neighbor, max(1, n // SAMPLE), np.full(n, -1))
+    if count < FEWEST_SIMILAR * seen:
+        return none
+    alone = np.ones(n, np.bool_)
+    if mirrored is None:
         start, neighbor = neighbor_lists(rows)
+    else:
+        alone[neighbor[mirrored == np.arange(rows.nnz)]] = False
+    members, order = same_neighbours(start, neighbor, alone), None
     if members is not None and (np.diff(members) < 0).any():
         order = np.argsort(members, kind="stable")
-    else:
-        members = None
-    size, entries = similar_rows(start, neighbor, order)
-    if size.size <= MOST_GROUPS * n and (1.0 - MOST_ZEROS) * entries <= rows.nnz:
-        return Partition(order if members is not None else None, size), True
-    return Partition(None, size if members is None else None), False
-
-
-def _differ(rows: Any) -> bool:
-    """True if hardly a row is similar to the next one."""
-    n, mark = rows.shape[0], np.full(rows.shape[0], -1)
-    step = max(1, n // SAMPLE)
-    tables = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
-    return bool(similar_part(*tables, step, mark) * step < FEWEST_SIMILAR * n)
+    size, entries = similar_rows(start, neighbor, np.arange(n) if order is None else order)
+    if size.size > MOST_GROUPS * n or (1.0 - MOST_ZEROS) * entries > rows.nnz:
+        return none
+    return Partition(order, size), True

@@ -47,6 +47,11 @@ SPARSE_AT_MOST = 20_000_000
 #: sparse LU factors. Power flow takes 6 in networks with few loops, where they take 0.4 of the time
 #: (`asv_benchmarks/benchmarks/networks.py`), and 20 in others, where they take as long.
 SPARSE_MESH = 12
+#: Operations of sparse LU factors per entry up to which nodes of few rows take longer whose solves
+#: refine: power flow takes 4 in networks with few loops, optimal control with 3 states 6.
+SPARSE_WEAK = 6
+#: Rows of these nodes on average, at most.
+SMALL_NODES = 4
 #: Part of the entries across the diagonal of others from which a pattern is nearly symmetric.
 SYMMETRIC = 0.85
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
@@ -142,7 +147,7 @@ class FactorizedMatrix:
         else:
             partition, suits = find_partition(rows, mirrored)
             self._blocks = self._by_partition(partition, same) if suits else None
-            if self._blocks is None:
+            if self._blocks is None and self._lu is None:
                 self._choose(rows, partition, mirrored, same)
         self._uses_lu = self._lu is not None
         if self._blocks is not None:
@@ -158,13 +163,20 @@ class FactorizedMatrix:
         return FoundBlocks(self._rows, partition, mirrored, analyze)
 
     def _by_partition(self, partition: Partition, same: Array | None) -> FoundBlocks | None:
-        """Factors by nodes of similar rows; None if others take less time."""
+        """Factors by nodes of similar rows; None if others take less time, which may be made."""
         found = self._with_nodes(partition, same)
-        few = not self._once and self._fills_little(found)
-        if few or same is None:
+        graph = found.system.graph
+        small = graph.rows <= SMALL_NODES * graph.size.size
+        if small or same is None:
             refines, suffices = found.judge_pivots()
-            if few and refines or same is None and not suffices:  # unsymmetric fronts take long
-                return None
+            if not suffices and (same is None or (small and self._once)):
+                return None  # fronts take longer: to analyze, unsymmetric ones always
+            if small and refines and not self._once:
+                form, most = block_triangular_form(self._rows), SPARSE_WEAK * self._rows.nnz
+                if form is not None:
+                    self._lu = SparseLUFactor.of(self._rows, form, most, False)
+                if self._lu is not None:
+                    return None
         try:
             self._factor_of(found)
         except SingularPivotError:
@@ -184,9 +196,7 @@ class FactorizedMatrix:
             sparse = False
             if not self._once:
                 blocks = self._with_nodes(partition, same)
-                graph = blocks.system.graph
                 sparse = self._fills_little(blocks)
-                sparse = sparse and (graph.rows == graph.size.size or blocks.judge_pivots()[0])
         if form is not None and sparse:
             self._lu = SparseLUFactor.of(self._rows, form, least, self._once)
             if self._lu is None and not _is_nearly_symmetric(rows):
@@ -203,13 +213,14 @@ class FactorizedMatrix:
     def _fills_little(self, blocks: FoundBlocks) -> bool:
         """True if a `Factor` has small panels and takes few operations.
 
-        Of single rows it takes more time than sparse rows then, of pairs if solves refine.
+        That of blocks of two rows is as fast unless its solves refine, that of larger ones faster.
         """
-        found, graph = blocks.symbolic, blocks.system.graph
-        if is_nodal(found.program, self.dtype) or graph.rows > 2 * graph.size.size:
+        found, size = blocks.symbolic, blocks.system.graph.size
+        if is_nodal(found.program, self.dtype) or size.max() > 2:
             return False
-        operations = found.operations * (2.0 if found.symmetric else 1.0)
-        return bool(operations <= SPARSE_MESH * self._rows.nnz)
+        if found.operations * (2.0 if found.symmetric else 1.0) > SPARSE_MESH * self._rows.nnz:
+            return False
+        return bool(size.max() == 1 or blocks.judge_pivots()[0])
 
     def _factor_of(self, blocks: FoundBlocks) -> Factor:
         """Factors of blocks; a singular matrix is refused by its rows."""

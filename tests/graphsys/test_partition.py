@@ -34,7 +34,7 @@ def scattered(count, unknowns, rng, symmetric, dominant=True):
     return sp.csr_array(A + 4.0 * unknowns * count * sp.eye_array(A.shape[0]) * dominant)
 
 
-def stages(rng, count=40, states=3, controls=2, symmetric=True):
+def stages(rng, count=30, states=6, controls=2, symmetric=True):
     """Interior-point matrix of optimal control; its multipliers have a diagonal of zeros."""
     width = states + controls
     H = sp.block_diag([np.diag(10.0 ** rng.uniform(-3, 3, width)) + 0.1 for _ in range(count)])
@@ -73,7 +73,7 @@ def test_rows_that_follow_each_other_keep_their_order():
     partition, suits = found(stages(np.random.default_rng(0)))
 
     assert suits and partition.order is None
-    assert partition.size.tolist() == [5] * 40 + [3] * 40
+    assert partition.size.tolist() == [8] * 30 + [6] * 30
 
 
 def test_grids_circuits_and_small_matrices_have_no_nodes():
@@ -295,7 +295,7 @@ def test_copies_and_pickles_have_factors_of_their_own(symmetric):
 
 
 def test_unsymmetric_stages_with_weak_pivots_keep_sparse_factors():
-    # Static pivots of blocks fail, and unsymmetric fronts that delay them take several times longer.
+    # Static pivots of blocks fail, and unsymmetric fronts that delay them take much longer.
     rng = np.random.default_rng(7)
     A = stages(rng, 60, symmetric=False)
     row = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))

@@ -232,16 +232,35 @@ def place_rows(
 
 @interpreted
 def similar_part(start, column, step, mark):
-    """Rows, one of ``step``, with half of their columns in common with the next; ``mark`` is -1."""
-    count = 0
-    for r in range(0, start.size - 2, step):
+    """Rows, about one of ``step``, that are alike to another at first sight; how many were seen.
+
+    They have two thirds of their columns in common with the next row, both of them left out, or all
+    with the row of one of their columns. ``mark`` is -1 at first.
+    """
+    n, seen, count = start.size - 1, 0, 0
+    for first in range(0, n - step, step):
+        r = first + (seen * 40503) % step  # no stride that rows of nodes may have as well
+        seen += 1
+        degree, others, both = start[r + 1] - start[r], 0, 0
         for e in range(start[r], start[r + 1]):
-            mark[column[e]] = r
-        both = 0
+            j = column[e]
+            mark[j] = r
+            others += j != r and j != r + 1
         for e in range(start[r + 1], start[r + 2]):
-            both += mark[column[e]] == r
-        count += 3 * both >= start[r + 2] - start[r] > 0
-    return count
+            j = column[e]
+            if j != r and j != r + 1:
+                others += 1
+                both += mark[j] == r
+        found = 5 * both >= 2 * others
+        for e in range(start[r], start[r + 1]):
+            j = column[e]
+            if j != r and start[j + 1] - start[j] == degree and not found:
+                k = 0
+                while k < degree and column[start[r] + k] == column[start[j] + k]:
+                    k += 1
+                found = k == degree
+        count += found and degree > 0
+    return count, seen
 
 
 @interpreted
