@@ -16,6 +16,7 @@ import graphsys as gs
 from .clock import fastest
 from .interface import Solver
 from .mumps import MUMPS
+from .networks import Splu
 from .pardiso import Pardiso
 from .suitesparse import KLU
 
@@ -104,13 +105,14 @@ def kkt_matrices(states, controls, stages, seed=0):
 
 
 class Graphsys(Solver):
-    """A symmetric system of scalars, or with a node for each stage."""
+    """A symmetric system of scalars, with a node for each stage, or with nodes that are found."""
 
     group = "graphsys"
 
     def __init__(self, dims):
         self.dims = dims
-        self.name = "graphsys, scalars" if dims == 1 else "graphsys, stages"
+        kind = "found" if dims is None else "scalars" if dims == 1 else "stages"
+        self.name = f"graphsys, {kind}"
 
     def analyze(self, A, system, order):
         system = gs.System.from_scipy(A, self.dims, symmetric=True)
@@ -186,7 +188,8 @@ def main():
         for name, A in (("early", matrices[len(matrices) // 3]), ("late", matrices[-2])):
             b = np.random.default_rng(0).standard_normal(A.shape[0])
             system, order = gs.System.from_scipy(A, 1), list(range(A.shape[0]))
-            solvers = [Graphsys(1), Graphsys(stage_sizes(*size)), MUMPS(), KLU(), Pardiso(-2)]
+            solvers = [Graphsys(1), Graphsys(stage_sizes(*size)), Graphsys(None), Splu()]
+            solvers += [MUMPS(), KLU(), Pardiso(-2)]
             for solver in solvers:
                 solver.analyze(A.copy(), system, order)
 

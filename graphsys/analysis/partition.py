@@ -28,12 +28,12 @@ class Partition(NamedTuple):
     ----------
     order : ndarray of int, shape (N,), or None
         Rows of the matrix, node by node; None for their own order.
-    size : ndarray of int, shape (n,), or None
-        Rows of each node; None for those of `find_blocks`.
+    size : ndarray of int, shape (n,)
+        Rows of each node.
     """
 
     order: Ints | None
-    size: Ints | None
+    size: Ints
 
 
 def mirror(rows: Any) -> Ints | None:
@@ -49,13 +49,12 @@ def mirror(rows: Any) -> Ints | None:
     return mirrored if mirror_entries(*tables, passed, mirrored) else None
 
 
-def find_partition(rows: Any, mirrored: Ints | None) -> tuple[Partition, bool]:
-    """Nodes of rows with similar patterns, and whether they suit.
+def find_partition(rows: Any, mirrored: Ints | None) -> Partition | None:
+    """Nodes of rows with similar patterns; None if they would have few rows, or many zeros.
 
     Rows with the same neighbours come together first (`same_neighbours`), wherever they stand: a
     matrix may have all angles before all voltages. Rows that follow each other then share a node if
-    their patterns are similar (`similar_rows`). If these nodes have too few rows or too many zeros,
-    they are those of `find_blocks`.
+    their patterns are similar (`similar_rows`).
 
     Parameters
     ----------
@@ -64,13 +63,13 @@ def find_partition(rows: Any, mirrored: Ints | None) -> tuple[Partition, bool]:
     mirrored : ndarray of int, shape (N_entries,), or None
         From `mirror`.
     """
-    n, none = rows.shape[0], (Partition(None, None), False)
+    n = rows.shape[0]
     if n < FEWEST_NODES or rows.nnz < FEWEST_NEIGHBORS * n:
-        return none
+        return None
     start, neighbor = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
     count, seen = similar_part(start, neighbor, max(1, n // SAMPLE), np.full(n, -1))
     if count < FEWEST_SIMILAR * seen:
-        return none
+        return None
     alone = np.ones(n, np.bool_)
     if mirrored is None:
         start, neighbor = neighbor_lists(rows)
@@ -81,5 +80,5 @@ def find_partition(rows: Any, mirrored: Ints | None) -> tuple[Partition, bool]:
         order = np.argsort(members, kind="stable")
     size, entries = similar_rows(start, neighbor, np.arange(n) if order is None else order)
     if size.size > MOST_GROUPS * n or (1.0 - MOST_ZEROS) * entries > rows.nnz:
-        return none
-    return Partition(order, size), True
+        return None
+    return Partition(order, size)

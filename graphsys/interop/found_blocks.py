@@ -13,6 +13,7 @@ from graphsys.analysis.partition import Partition
 from graphsys.factor import Factor
 from graphsys.kernels.single.entries import MISFIT, REFUSED, place_entries
 from graphsys.kernels.single.fused_solve import entry
+from graphsys.matrix.from_scipy import find_equal
 from graphsys.numeric.factorization import DOUBTFUL, Factorization
 from graphsys.symbolic import Symbolic
 from graphsys.system import System
@@ -30,7 +31,8 @@ class FoundBlocks:
     ----------
     rows : scipy.sparse.csr_array, shape (N, N)
         Canonical.
-    partition : Partition
+    partition : Partition or None
+        Nodes; None for those of `find_equal`.
     mirrored : ndarray of int, shape (N_entries,), or None
         From `partition.mirror`, for matrices that are symmetric: their factors are, too.
     analyze : callable
@@ -47,11 +49,12 @@ class FoundBlocks:
     def __init__(
         self,
         rows: Any,
-        partition: Partition,
+        partition: Partition | None,
         mirrored: Ints | None,
         analyze: Callable[[System], Symbolic],
     ) -> None:
-        self.order, size = partition
+        self.order = None if partition is None else partition.order
+        size = find_equal(rows) if partition is None else partition.size
         self._pattern = rows.indptr.copy(), rows.indices.copy()
         inside, place = rows, None
         if self.order is not None:

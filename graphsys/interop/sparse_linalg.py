@@ -21,7 +21,7 @@ from graphsys.kernels.base.layout import is_nodal
 from graphsys.kernels.single.entries import PLACED, UNSYMMETRIC
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
-from graphsys.matrix.from_scipy import canonical, find_equal
+from graphsys.matrix.from_scipy import canonical
 from graphsys.numeric.small_matrix import SmallFactor
 from graphsys.numeric.sparse_lu import SparseLUFactor
 from graphsys.system import System
@@ -77,7 +77,8 @@ class FactorizedMatrix:
     """Factorization of a scipy sparse matrix, as `scipy.sparse.linalg.SuperLU`; made by `splu`.
 
     A matrix with little fill-in is factorized block by block of its block triangular form, with
-    threshold pivoting in the blocks. Others get a `Factor`. The first matrix of at most 128 rows
+    threshold pivoting in the blocks. Others get a `Factor`, symmetric where the matrix is, and with
+    a node for rows of similar patterns, wherever they stand. The first matrix of at most 128 rows
     gets dense factors, and an analysis when `refactorize` or an attribute asks for it.
 
     Parameters
@@ -103,7 +104,8 @@ class FactorizedMatrix:
         The matrix in blocks.
     factor : Factor
         Factorization of the whole matrix, with determinant, inertia, selected inverse and more.
-        Where sparse LU factors are used it is made when it is first asked for.
+        It takes every matrix of the pattern, with rows in their own order. Where other factors
+        solve it is made when it is first asked for.
     """
 
     L, U, perm_c, perm_r = map(_without_a_meaning, ("L", "U", "perm_c", "perm_r"))
@@ -143,17 +145,18 @@ class FactorizedMatrix:
         equal = symmetric and mirrored is not None and self.dtype.kind == "f"
         same = mirrored if equal and np.array_equal(rows.data, rows.data[mirrored]) else None
         if self._natural or not rows.nnz:
-            self._blocks = self._with_nodes(Partition(None, find_equal(rows)), None)
+            self._blocks = self._with_nodes(None, None)
         else:
-            partition, suits = find_partition(rows, mirrored)
-            self._blocks = self._by_partition(partition, same) if suits else None
+            partition = find_partition(rows, mirrored)
+            if partition is not None:
+                self._blocks = self._by_partition(partition, same)
             if self._blocks is None and self._lu is None:
-                self._choose(rows, partition, mirrored, same)
+                self._choose(rows, mirrored, same)
         self._uses_lu = self._lu is not None
         if self._blocks is not None:
             self._factor_of(self._blocks)  # now, to refuse what is singular
 
-    def _with_nodes(self, partition: Partition, mirrored: Array | None) -> FoundBlocks:
+    def _with_nodes(self, partition: Partition | None, mirrored: Array | None) -> FoundBlocks:
         """System of nodes, analyzed."""
 
         def analyze(system: System) -> Any:
@@ -164,13 +167,14 @@ class FactorizedMatrix:
 
     def _by_partition(self, partition: Partition, same: Array | None) -> FoundBlocks | None:
         """Factors by nodes of similar rows; None if others take less time, which may be made."""
+        small = self.shape[0] <= SMALL_NODES * partition.size.size
+        if small and self._once and not self._rows.diagonal().all():
+            return None  # weak pivots need fronts, whose analysis takes longer
         found = self._with_nodes(partition, same)
-        graph = found.system.graph
-        small = graph.rows <= SMALL_NODES * graph.size.size
         if small or same is None:
             refines, suffices = found.judge_pivots()
-            if not suffices and (same is None or (small and self._once)):
-                return None  # fronts take longer: to analyze, unsymmetric ones always
+            if same is None and not suffices:  # unsymmetric fronts take several times as long
+                return None
             if small and refines and not self._once:
                 form, most = block_triangular_form(self._rows), SPARSE_WEAK * self._rows.nnz
                 if form is not None:
@@ -183,10 +187,8 @@ class FactorizedMatrix:
             return None
         return found
 
-    def _choose(
-        self, rows: Any, partition: Partition, mirrored: Array | None, same: Array | None
-    ) -> None:
-        """Sparse LU factors, or a `Factor` by nodes that need not suit."""
+    def _choose(self, rows: Any, mirrored: Array | None, same: Array | None) -> None:
+        """Make sparse LU factors, or a `Factor` by equal rows that follow each other."""
         form, least = block_triangular_form(rows), SPARSE * rows.nnz
         same = None if self._once else same  # its checks take as long as one factorization
         blocks: FoundBlocks | None = None
@@ -195,7 +197,7 @@ class FactorizedMatrix:
         if whole and mirrored is not None and rows.nnz >= MESH:
             sparse = False
             if not self._once:
-                blocks = self._with_nodes(partition, same)
+                blocks = self._with_nodes(None, same)
                 sparse = self._fills_little(blocks)
         if form is not None and sparse:
             self._lu = SparseLUFactor.of(self._rows, form, least, self._once)
@@ -204,7 +206,7 @@ class FactorizedMatrix:
                 self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
         if self._lu is not None:
             return
-        self._blocks = blocks or self._with_nodes(partition, same)
+        self._blocks = blocks or self._with_nodes(None, same)
         if form is not None and self._factor_of(self._blocks).delayed_pivots > 0 and same is None:
             most = SPARSE_BEFORE_DELAYS * rows.nnz
             self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
@@ -325,6 +327,8 @@ class FactorizedMatrix:
 
     def refactorize(self, A: Any) -> None:
         """Factorize another matrix of the same pattern; scipy has no such method.
+
+        One that is not symmetric, after others that were, is analyzed anew.
 
         Parameters
         ----------
