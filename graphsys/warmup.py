@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, kron
 
 from graphsys.analysis.block_triangular import block_triangular_form
 from graphsys.compiler import bind_all, compile_all
@@ -50,7 +50,7 @@ def warm_up() -> int:
         factor.solve(b[:, 0], report=True)
         factor.selected_inverse()
     systems[0].add([0], [0], [[1.0]])
-    count = len(systems) + _with_delayed_pivots() + _block_triangular()
+    count = len(systems) + _with_delayed_pivots() + _block_triangular() + _similar_rows()
     bind_all()
     return count
 
@@ -69,6 +69,17 @@ def _block_triangular() -> int:
     factor = cholesky(csr_array([[2.0, 1.0], [1.0, 2.0]]))
     factor.solve_L(np.ones(2))
     return 4
+
+
+def _similar_rows() -> int:
+    """Solve systems of pairs of rows that stand apart, symmetric and not."""
+    line = random_system(chain(100), 1).to_scipy()
+    for across in (line + line.T, line):
+        A = csr_array(kron(np.eye(2) + 1.0, across))
+        factors = splu(A)
+        factors.refactorize(A)
+        factors.solve(np.ones(200))
+    return 2
 
 
 def _with_delayed_pivots() -> int:

@@ -28,8 +28,8 @@ WRONG = 1e-9
 LARGE = 2_000
 
 
-def transmission_network(buses, seed=0):
-    """Branches (m, 2) of a network as dense as those of practice: 1.4 for each bus.
+def transmission_network(buses, seed=0, branches=1.4):
+    """Branches (m, 2) of a network, so many for each bus: 1.4 as in practice.
 
     A spanning tree of a Delaunay triangulation, and the shortest of its other edges at random.
     """
@@ -45,7 +45,7 @@ def transmission_network(buses, seed=0):
     )
     tree = nx.minimum_spanning_tree(graph)
     others = sorted((w, u, v) for u, v, w in graph.edges(data="weight") if not tree.has_edge(u, v))
-    tree.add_edges_from((u, v) for _, u, v in others[: int(1.4 * buses) - buses + 1])
+    tree.add_edges_from((u, v) for _, u, v in others[: int(branches * buses) - buses + 1])
     return np.array(tree.edges)
 
 
@@ -82,8 +82,8 @@ def power_flow(branches, impedance, kind, voltage):
     return gs.System.from_scipy(J[by_bus][:, by_bus], kind[kind > 0]), J
 
 
-def made_power_flow(buses, seed=0):
-    branches = transmission_network(buses, seed)
+def made_power_flow(buses, seed=0, branches=1.4):
+    branches = transmission_network(buses, seed, branches)
     rng = np.random.default_rng(seed)
     reactance = 10.0 ** rng.uniform(-2.5, -0.5, len(branches))
     kind = np.where(rng.random(buses) < 0.15, 1, 2)
@@ -179,6 +179,7 @@ def power_law(nodes, edges=2, seed=0):
 NETWORKS = {
     "power flow 2,000": lambda: made_power_flow(2000),
     "power flow 10,000": lambda: made_power_flow(10_000),
+    "power flow 10,000, 1.8 branches": lambda: made_power_flow(10_000, branches=1.8),
     "poses 15,000, 2,500 loops": lambda: pose_graph(loops(15_000, 2500), 15_000),
     "poses 15,000, 5,000 loops": lambda: pose_graph(loops(15_000, 5000), 15_000),
     "poses 15,000, helix": lambda: pose_graph(helix(15_000, 50), 15_000),
