@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,23 +23,26 @@ from dynamics.kernels.collisions import watch as watching
 from dynamics.kernels.collisions.planes import lay_planes
 from dynamics.kernels.stepping.load_node import load_node
 from dynamics.kinematics import coordinates
+from dynamics.kinematics.near_space import NearSpace, ThreadSpaces
 from dynamics.kinematics.plane_placement import apart
 from dynamics.parts.collisions import candidates_of
-from dynamics.tables.collisions import Search, Watch, given_of, shape_tables
+from dynamics.state import State
+from dynamics.tables.collisions import NO_PLANES, Search, Watch, given_of, shape_tables
 from dynamics.tables.model_tables import lasting
-from dynamics.tables.near_tables import NearTables, Places
+from dynamics.tables.near_tables import NearArrays, NearTables, Places
 from dynamics.tables.workspace import WorkMemory
 
 if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.parts.contacts import Contact
-    from dynamics.state import State
 
 __all__ = ["Entry", "NearModel", "NearModels"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
 NO_PAIRS = np.zeros(0, np.int64)
+#: Numbers of a plane in a state.
+PLANE = layout.POSE + 3 * layout.TWIST
 
 #: Allowance of a body: part of the least half size of its shapes, and steps at its present speed.
 PART, STEPS = 0.1, 2.0
@@ -47,43 +51,75 @@ PART, STEPS = 0.1, 2.0
 KEPT = 256e6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class NearModel:
     """Model with the contacts of some pairs.
 
     Attributes
     ----------
-    model : Model
-        Its first bodies, all its joints and its controls are those of the whole model.
+    owner : NearModels
     pairs : tuple of int
         Numbers of the pairs, ascending.
-    numbers : ndarray of int, shape (k,)
-        The same.
-    places : Places
-        Of the pairs.
+    numbers, parts : ndarray of int, shape (k,)
+        The same, and numbers of their parts in `NearTables`.
+    arrays : NearArrays
+        What its steps need. Its first bodies, all its joints and its controls are those of the
+        whole model.
+    n_bodies, state_size : int
     columns : ndarray of int, shape (state size of the whole model,)
         Where the numbers of the whole model's states are in its own.
     placing : tuple of ndarray
         Bodies of the planes, bodies that they are tied to, heights, pairs of shapes and their
         `ShapeTables.margins`.
-    nbytes : int
-        Size of its arrays.
     """
 
-    model: Model
+    owner: NearModels
     pairs: tuple[int, ...]
     numbers: Ints
-    places: Places
+    parts: Ints
+    arrays: NearArrays
+    n_bodies: int
+    state_size: int
     columns: Ints
     placing: tuple[Ints, Ints, Float, Ints, Float]
-    nbytes: int
+
+    @property
+    def places(self) -> Places:
+        """Where the pairs lie in its states."""
+        return self.arrays.places
+
+    @cached_property
+    def model(self) -> Model:
+        """Model with all names, for queries: runs do without."""
+        return self.owner.named(self)
+
+    @cached_property
+    def _spaces(self) -> ThreadSpaces:
+        return ThreadSpaces(self, self.owner.memory)
+
+    @property
+    def space(self) -> NearSpace:
+        """Workspace of the calling thread."""
+        return self._spaces.mine
+
+    @property
+    def nbytes(self) -> int:
+        """Size of its arrays."""
+        arrays = self.arrays
+        kept = arrays.plan, arrays.constant, self.columns, *arrays.programs, *arrays.graph
+        return sum(one.nbytes for one in kept)
+
+    def state_of(self, data: Float, time: float) -> State:
+        """State that looks at numbers, as `Model.state_of`."""
+        whole = self.owner.model
+        interval = (whole.timestep, whole.timestep)
+        return State(data, self.n_bodies, whole.n_rows, time, interval)
 
     def tables(self) -> tuple[Any, ...]:
         """Tables for `dynamics.kernels.collisions.carry`."""
-        places = self.places
+        places = self.arrays.places
         return (
-            self.numbers, places.plane, places.slot, places.slots, self.columns,
-            self.model.n_bodies,
+            self.numbers, places.plane, places.slot, places.slots, self.columns, self.n_bodies,
         )  # fmt: skip
 
 
@@ -139,7 +175,7 @@ class NearModels:
         self._parts = np.full(len(self.candidates.pairs), -1)  # number of a pair's part
         self._models: OrderedDict[tuple[int, ...], NearModel] = OrderedDict()
         self._nbytes = 0
-        self._memory = WorkMemory()
+        self.memory = WorkMemory()
         n, tables = model.n_bodies, model.tables
         head = model.n_rows + int(tables.contact_slot[len(tables.contact_touches)])
         portions = [layout.POSE * n, *[layout.TWIST * n] * 3, head]
@@ -192,40 +228,59 @@ class NearModels:
     def _made(self, pairs: tuple[int, ...]) -> NearModel:
         numbers = np.array(pairs, np.int64)
         parts = self.parts_of(numbers)
-        tables, places = self.tables.joined(parts)
-        contacts = [self.tables.parts.contacts[k] for k in parts.tolist()]
+        arrays = self.tables.joined(parts)
+        plane, slots = arrays.places.plane, arrays.places.slots
+        bodies, size = int(arrays.plan[layout.BODIES]), int(slots.sum())
+        placing = NO_PLANES
+        if bodies > self.model.n_bodies:
+            tied = plane >= 0
+            part, shapes = parts[tied], self.shapes.bounds.pairs[numbers[tied]]
+            placing = (
+                plane[tied], self.tables.parts.owner[part], self.tables.parts.height[part],
+                shapes, self.shapes.margins(shapes),
+            )  # fmt: skip
+        planes = bodies - self.model.n_bodies
+        state_size = self.model.state_size + planes * PLANE + size
+        columns = self._columns(planes, size)
+        return NearModel(
+            self, pairs, numbers, parts, arrays, bodies, state_size, columns, placing
+        )
+
+    def named(self, near: NearModel) -> Model:
+        """Model of some pairs with all names.
+
+        Parameters
+        ----------
+        near : NearModel
+
+        Returns
+        -------
+        Model
+            Its workspaces lie in the same memory as those of runs.
+        """
+        tables = self.tables.named(near.parts, near.arrays)
+        contacts = [self.tables.parts.contacts[k] for k in near.parts.tolist()]
         whole = self.model.mechanism
         mechanism = copy(whole)
         planes = [one.plane.body for one in contacts if one.plane is not None]
         mechanism.bodies = whole.bodies | {body.name: body for body in planes}
         mechanism.contacts = whole.contacts | {one.name: one for one in contacts}
         mechanism.collisions = []
-        plan = tables.plan
-        model = self.model._replace(
+        return self.model._replace(
             mechanism=mechanism,
             bodies=(*self.model.bodies, *planes),
             tables=tables,
             symbolic=tables.symbolic,
-            n_bodies=len(tables.body_index),
-            late_at=int(plan[layout.SLOTS]),
-            state_size=tables.state_size,
-            memory=self._memory,
+            n_bodies=near.n_bodies,
+            late_at=int(tables.plan[layout.SLOTS]),
+            state_size=near.state_size,
+            memory=self.memory,
         )
-        columns = self._columns(model.n_bodies, int(places.slots.sum()))
-        nbytes = plan.nbytes + tables.constant.nbytes + tables.symbolic.nbytes
-        tied = places.plane >= 0
-        part, shapes = parts[tied], self.shapes.bounds.pairs[numbers[tied]]
-        placing = (
-            places.plane[tied], self.tables.parts.owner[part], self.tables.parts.height[part],
-            shapes, self.shapes.margins(shapes),
-        )  # fmt: skip
-        return NearModel(model, pairs, numbers, places, columns, placing, nbytes)
 
-    def _columns(self, bodies: int, more: int) -> Ints:
+    def _columns(self, planes: int, more: int) -> Ints:
         """Where the numbers of the whole model's states are in a state with planes."""
-        n = self.model.n_bodies
         later = np.cumsum([0, layout.POSE, layout.TWIST, layout.TWIST, layout.TWIST, 0])
-        shift = later * (bodies - n) + [0, 0, 0, 0, 0, more]
+        shift = later * planes + [0, 0, 0, 0, 0, more]
         found: Ints = np.arange(self.model.state_size) + np.repeat(shift, self._portions)
         return found
 
@@ -251,16 +306,16 @@ class NearModels:
                 entry = Entry(entry.near, moved, entry.watch)
             if entry.watch is not None:
                 return entry
-            watch, pairs = self.look(entry.state.data, entry.near.model.n_bodies)
+            watch, pairs = self.look(entry.state.data, entry.near.n_bodies)
             near = self.of(pairs)
             return Entry(near, self.carried(entry.near, entry.state, near), watch)
         watch, pairs = self.look(state.data, self.model.n_bodies)
         near = self.of(pairs)
-        after = near.model.state_of(np.zeros(near.model.state_size), state.time)
+        after = near.state_of(np.zeros(near.state_size), state.time)
         after.data[near.columns] = state.data
         planes = np.flatnonzero(near.places.plane >= 0)
         if planes.size:
-            twists = np.zeros((near.model.n_bodies, layout.TWIST))
+            twists = np.zeros((near.n_bodies, layout.TWIST))
             twists[: self.model.n_bodies] = coordinates.twists_of(self.model, state)
             self._place(near, after, planes, twists)
         return Entry(near, after, watch)
@@ -321,7 +376,7 @@ class NearModels:
         State
             Planes that appear are placed between their shapes, and move with their body.
         """
-        after = near.model.state_of(np.empty(near.model.state_size), state.time)
+        after = near.state_of(np.empty(near.state_size), state.time)
         fresh = np.empty(near.numbers.size, np.int64)
         count = carrying.carry(
             old.tables(), near.tables(), self.model.n_rows, state.data, after.data, fresh
@@ -353,20 +408,21 @@ class NearModels:
         space : Workspace
             Of the new one.
         """
-        plan = near.model.tables.plan
+        plan = near.arrays.plan
         space.work[: lasting(plan)] = 0.0
-        load_node(plan, near.model.tables.constant, after.data, space.work)
+        load_node(plan, near.arrays.constant, after.data, space.work)
         m = layout.TWIST * self.model.n_bodies
         given_of(plan, space.work)[:m] = given[:m]
         info[step_info.NODE_SIDE] = 0.0
         info[step_info.EQUAL_LENGTHS] = min(info[step_info.EQUAL_LENGTHS], 2.0)
-        come, gone = self._held(near, after, old), self._held(old, state, near)
-        info[step_info.HELD] += come - gone
+        if state.n + after.n > 2 * self.model.n_bodies:  # planes
+            come, gone = self._held(near, after, old), self._held(old, state, near)
+            info[step_info.HELD] += come - gone
 
     def _held(self, near: NearModel, state: State, other: NearModel) -> float:
         """What planes that another near model has not add to the energy balance of an interval."""
         energy: float = carrying.energy_of_others(
-            near.model.tables.constant, state.data, state.n, self.model.timestep, near.numbers,
+            near.arrays.constant, state.data, state.n, self.model.timestep, near.numbers,
             near.places.plane, other.numbers,
         )  # fmt: skip
         return energy
@@ -393,8 +449,8 @@ class NearModels:
         done, given = 0, False
         while done < fresh.size:
             done = lay_planes(
-                near.model.tables.constant, self.shapes.solids, placing, h, n,
-                near.model.n_bodies, done, given, apart_at, state.data,
+                near.arrays.constant, self.shapes.solids, placing, h, n,
+                near.n_bodies, done, given, apart_at, state.data,
             )  # fmt: skip
             if done < fresh.size:  # these two overlap, or nearly
                 contact = self.contact(int(near.numbers[fresh[done]]))

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from dynamics.kernels.base import layout, run_totals, step_info
 from dynamics.kernels.collisions import watch as watching
 from dynamics.kinematics.event_location import part_of_step
-from dynamics.kinematics.near_models import Entry, NearMemory, NearModels
+from dynamics.kinematics.near_models import Entry, NearMemory, NearModel, NearModels
 from dynamics.state import State, interval_of
 from dynamics.tables.collisions import given_of
 from dynamics.tables.error_control import ErrorControl, Event
 from dynamics.tables.model_tables import lasting
+from dynamics.tables.workspace import Workspace
 
 __all__ = [
     "NearRun", "Part", "at_record", "chosen_parts", "joined", "part_arrays", "parts_of",
@@ -86,7 +87,7 @@ class NearRun:
         self.totals = np.zeros(run_totals.TOTALS_SIZE)
 
     def __enter__(self) -> NearRun:
-        self.space = self.near.model.workspace.free()
+        self.space = self._free(self.near)
         self.space.__enter__()
         begin = self.space.begin(self.state, self.info)
         self.totals[run_totals.END_TIME], self.totals[run_totals.RESUMED] = begin
@@ -103,9 +104,14 @@ class NearRun:
         self.space.__exit__()
         self.models.free(self.search)
 
+    def _free(self, near: NearModel) -> Workspace:
+        """Workspace of a near model for this run."""
+        return (near.space if self.accuracy is None else near.model.workspace).free()
+
     def _look_out(self) -> None:
         """Arrays of the watch and of error control in this near model."""
-        self._kernel, self._work, self._control = self.near.model.kernel, self.space.work, None
+        self._kernel, self._work = self.models.model.kernel, self.space.work
+        self._control: ErrorControl | None = None
         if self.accuracy is not None:
             self._control = ErrorControl(self.near.model, self.accuracy)
             self._kernel, self._work = self._control.kernel, self._control.work(self.space)
@@ -118,7 +124,7 @@ class NearRun:
         took = 0
         while took < count:
             record = self._record(done + took, count - took)
-            model, space = self.near.model, self.space
+            model, space = self.models.model, self.space
             flags = self.search.flags
             steps = int(self._kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, count - took, self.every,
@@ -130,7 +136,8 @@ class NearRun:
                 self.parts.append(Part(self.near.pairs, record[:rows, :-2].copy()))
                 self.intervals.append(record[:rows, -2:].copy())
             took += steps
-            room = self._control is None or self._control.take_events(model, self.events)
+            control = self._control
+            room = control is None or control.take_events(self.near.model, self.events)
             if flags[watching.RENEW] == 0:
                 if room:
                     break
@@ -153,7 +160,7 @@ class NearRun:
         after = self.models.carried(self.near, self.state, near)
         given = given_of(self.space.plan, self.space.work).copy()
         self.space.__exit__()  # the new workspace may lie in the same memory
-        space = near.model.workspace.free()
+        space = self._free(near)
         if self.totals[run_totals.RESUMED] != 0.0:
             self.models.resume(self.near, self.state, near, after, self.info, given, space)
         space.__enter__()
@@ -175,7 +182,7 @@ class NearRun:
 
     def seen(self, time: float) -> State:
         """State of the whole model as a controller sees it, a copy."""
-        near = self.near.model.state_of(self.state.data.copy(), time)
+        near = self.near.state_of(self.state.data.copy(), time)
         made = self.models.model.state_of(near.data[self.near.columns], time)
         made.interval = interval_of(self.info)
         entry = Entry(self.near, near, self.search.watch)
@@ -189,7 +196,7 @@ class NearRun:
         """
         (before, now), whole = self.parts[-2:], self.models.model
         old, near = self.models.of(before.pairs), self.models.of(now.pairs)
-        state = old.model.state_of(before.states[-1].copy(), time)
+        state = old.state_of(before.states[-1].copy(), time)
         if before.pairs != now.pairs:
             state = self.models.carried(old, state, near)
         state.interval = tuple(self.intervals[-2][-1].tolist())
@@ -276,5 +283,5 @@ def at_record(
             break
         k -= len(part.states)
     near = models.of(part.pairs)
-    state = near.model.state_of(part.states[k].copy(), time)
+    state = near.state_of(part.states[k].copy(), time)
     return NearMemory(models, numbers.tobytes(), Entry(near, state, None))

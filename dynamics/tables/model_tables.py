@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 from zlib import crc32
@@ -193,14 +193,15 @@ def with_own_rows(tables: Tables, values: Float) -> Float:
     return values
 
 
-def solver_sizes(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[int, ...]:
+def solver_sizes(programs: Sequence[Ints], nnz: int, columns: int = 1) -> tuple[int, ...]:
     """Lengths of matrix values, magnitudes, arena, workspace and status of `graphsys.kernels`.
 
     Parameters
     ----------
-    symbolic : graphsys.Symbolic
-    fallback : graphsys.Symbolic, optional
-        Another one of the same graph.
+    programs : sequence of ndarray of int
+        Of symbolic factorizations of one graph.
+    nnz : int
+        Entries of all its blocks.
     columns : int, optional
         Right-hand sides at once.
 
@@ -208,14 +209,15 @@ def solver_sizes(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple
     -------
     tuple of int
     """
-    sizes = [solver_kernels.work_sizes(one.program, columns) for one in (symbolic, fallback) if one]
+    sizes = [solver_kernels.work_sizes(one, columns) for one in programs]
     arena, magnitude, work = (max(several) for several in zip(*sizes))
-    return symbolic.graph.nnz, magnitude, arena, work, 3
+    return nnz, magnitude, arena, work, 3
 
 
 def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[Float, ...]:
-    """Arrays of `solver_sizes`."""
-    return tuple(np.zeros(size) for size in solver_sizes(symbolic, fallback, columns))
+    """Arrays of `solver_sizes`, for a symbolic factorization or two of one graph."""
+    programs = [one.program for one in (symbolic, fallback) if one is not None]
+    return tuple(np.zeros(size) for size in solver_sizes(programs, symbolic.graph.nnz, columns))
 
 
 def lasting(plan: Ints) -> int:

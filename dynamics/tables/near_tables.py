@@ -2,8 +2,9 @@
 
 A part holds what one pair adds: the records of its touches, and the body and the tie of the plane
 between its shapes. Parts are written once, one after the other into arrays that grow, and so are
-the tables of the model without pairs. The tables of a set of pairs are rows of both, with new
-numbers of bodies and new places of blocks; only the symbolic factorization is made anew.
+the tables of the model without pairs. The arrays of a set of pairs are rows of both, with new
+numbers of bodies and new places of blocks; only the symbolic factorization is made anew, in
+compiled code. Names are added where somebody asks for them.
 """
 
 from __future__ import annotations
@@ -26,16 +27,26 @@ from dynamics.parts.contacts import Contact
 from dynamics.tables import contacts as contact_tables
 from dynamics.tables.finalize import Group, write_bodies, write_rows
 from dynamics.tables.model_tables import Tables
+from dynamics.tables.near_graph import GraphRoom
 from dynamics.tables.records import BODY, GROUP, GROUP_CONSTANTS, ROW, ROW_CONSTANTS, view
 from dynamics.tables.units import lighter
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
 
-__all__ = ["NearTables", "Places"]
+__all__ = ["NearArrays", "NearTables", "Places"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+#: Places in a plan's header that planes and pairs change, as `NearTables` writes them.
+CHANGED = np.array([
+    layout.BODIES, layout.GROUPS, layout.MEASURES, layout.ALL_ROWS, layout.MEASURED_ROWS,
+    layout.CONTACTS, layout.SLOTS, layout.GROUP_AT, layout.ROW_AT, layout.CONTACT_AT,
+    layout.ADDED_AT, layout.WRENCH_AT, layout.FALLBACK_AT, layout.FALLBACK_SIZE,
+    layout.GROUP_CONSTANT_AT, layout.ROW_CONSTANT_AT, layout.CONTACT_CONSTANT_AT, layout.UNITS_AT,
+    layout.WORK_SIZE,
+])  # fmt: skip
 
 
 class Rows:
@@ -137,6 +148,12 @@ class Places:
     slots: Ints
 
 
+def _before(sizes: Ints) -> Ints:
+    """Sum of the sizes before each."""
+    found: Ints = np.cumsum(sizes) - sizes
+    return found
+
+
 def _written_tie(tie: Any) -> tuple[Ints, Ints, Float, Float]:
     """Group and rows of a plane's tie, those of all planes but for stiffness and damping."""
     group = Group(tie, [*tie.positions[:3], *tie.rates[3:]], tie.offset)
@@ -156,6 +173,39 @@ def _written_tie(tie: Any) -> tuple[Ints, Ints, Float, Float]:
     constants["point_a"], constants["point_b"] = group.points
     constants["offset"] = group.offset
     return record, plan, numbers, constant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearArrays:
+    """Arrays that steps of a near model need.
+
+    Attributes
+    ----------
+    plan, constant : ndarray
+        As in `Tables`.
+    programs : list of ndarray of int
+        Of the symbolic factorization, and of the second one where there is one.
+    graph : tuple of ndarray of int
+        Size, first row and first neighbour of nodes, neighbours, places of diagonal and other
+        blocks, as in `graphsys.BlockGraph`.
+    nnz : int
+        Entries of all blocks.
+    slots : ndarray of int
+        `Tables.contact_slot`.
+    places : Places
+        Of the pairs.
+    symbolic : tuple of Symbolic and of Symbolic or None, or None
+        Where the programs are of these.
+    """
+
+    plan: Ints
+    constant: Float
+    programs: list[Ints]
+    graph: tuple[Ints, ...]
+    nnz: int
+    slots: Ints
+    places: Places
+    symbolic: tuple[gs.Symbolic, gs.Symbolic | None] | None
 
 
 class NearTables:
@@ -193,6 +243,11 @@ class NearTables:
         self.spatial_at = at["CONTACT_CONSTANT_AT"] + self.records * layout.CONTACT_SIZE
         self.spatial = constant[self.spatial_at : at["UNITS_AT"]]
         self.units = constant[at["UNITS_AT"] :]
+        self.header = plan[: layout.HEADER].copy()
+        if any(one.options.get("compliance", 0.0) > 0.0 for one in mechanism.collisions):
+            self.header[layout.SOFT_CONTACTS] = 1
+        self.slots, self.held_rows = int(plan[layout.SLOTS]), int(plan[layout.ROWS])
+        self.lates = int(plan[layout.STIFF_NUMBERS])
         self.parts = PairParts()
         self._tie: tuple[NDArray[Any], ...] | None = None
         self._read_graph()
@@ -225,6 +280,12 @@ class NearTables:
         tables = self.tables
         self.whole = tables.plan, tables.constant, np.concatenate(places), nodes, self.touches
         self.held = self.joints > 0
+        self.ordered = self.held and bool((self.sizes > 0).all())
+        both = [one for one in (tables.symbolic, tables.fallback) if one is not None]
+        self.orders = np.stack([one.step_node for one in both])
+        nodes, edges = self.sizes.size, 2 * self.edges.shape[1] + 8
+        widest = int(self.sizes.max(initial=layout.TWIST))
+        self._room = GraphRoom(len(both), nodes, edges, widest)
 
     def add(self, contacts: Sequence[Contact]) -> None:
         """Write what the contacts of some pairs add, as parts that follow the others.
@@ -299,8 +360,8 @@ class NearTables:
         rows[:, :, layout.DAMPING] = np.minimum(damping, inertias / h)
         return many
 
-    def joined(self, numbers: Ints) -> tuple[Tables, Places]:
-        """Tables with the contacts of some pairs.
+    def joined(self, numbers: Ints) -> NearArrays:
+        """Arrays of a model with the contacts of some pairs.
 
         Parameters
         ----------
@@ -309,33 +370,52 @@ class NearTables:
 
         Returns
         -------
-        Tables
-        Places
+        NearArrays
         """
-        base, n, parts = self.tables, self.n, self.parts
-        chosen = numbers.tolist()
-        names, units = [], {}
-        for k in numbers[parts.plane[numbers] >= 0].tolist():
-            name = parts.contacts[k].plane.body.name
-            names.append(name)
-            units[name] = parts.units[k]
-        symbolic, fallback = self._symbolic(numbers, names)
-        graph = symbolic.graph
-        touches, sizes = int(parts.touches[numbers, 1].sum()), parts.slots[numbers]
-        head, more = int(base.contact_slot[self.touches]), int(sizes.sum())
-        plan, constant = self._room(len(names), touches, more, fallback)
+        base, parts = self.tables, self.parts
+        sizes, counts = parts.slots[numbers], parts.touches[numbers, 1]
+        planes = int(np.count_nonzero(parts.plane[numbers] >= 0)) if parts.body.count else 0
+        touches, more = int(counts.sum()), int(sizes.sum())
+        symbolic: tuple[gs.Symbolic, gs.Symbolic | None] | None = None
+        if self.ordered:
+            graph, nnz, programs = self._in_order(numbers, planes)
+        else:
+            symbolic = self._symbolic(numbers)
+            graph, nnz = symbolic[0].graph.tables(), symbolic[0].graph.nnz
+            programs = [one.program for one in symbolic if one is not None]
+        plan, constant = self._arrays(planes, touches, more, programs[1:])
         slots = np.empty(self.touches + touches + 1, np.int64)
         slots[: self.touches + 1] = base.contact_slot[: self.touches + 1]
-        planes = np.empty(numbers.size, np.int64)
+        plane_of = np.empty(numbers.size, np.int64)
         near_plan.join(
-            self.whole, parts.ties(), parts.of_touches(),
-            (graph.neighbor_start, graph.neighbor, graph.diagonal_at, graph.block_at),
-            numbers, plan, constant, planes, slots,
+            self.whole, parts.ties(), parts.of_touches(), graph[2:], numbers, plan, constant,
+            plane_of, slots,
         )  # fmt: skip
-        places = Places(planes, head + np.cumsum(sizes) - sizes, sizes)
-        tables = Tables(
-            plan,
-            constant,
+        plan.setflags(write=False)
+        places = Places(plane_of, int(base.contact_slot[self.touches]) + _before(sizes), sizes)
+        return NearArrays(plan, constant, programs, graph, nnz, slots, places, symbolic)
+
+    def named(self, numbers: Ints, arrays: NearArrays) -> Tables:
+        """Tables of what `joined` made.
+
+        Parameters
+        ----------
+        numbers : ndarray of int, shape (k,)
+        arrays : NearArrays
+
+        Returns
+        -------
+        Tables
+        """
+        base, n, parts = self.tables, self.n, self.parts
+        names, units = self._planes(numbers), {}
+        for name, k in zip(names, numbers[parts.plane[numbers] >= 0].tolist()):
+            units[name] = parts.units[k]
+        symbolic, fallback = arrays.symbolic or self._symbolic(numbers)
+        more = int(arrays.places.slots.sum())
+        return Tables(
+            arrays.plan,
+            arrays.constant,
             symbolic,
             fallback,
             base.body_index | {name: n + k for k, name in enumerate(names)},
@@ -344,21 +424,42 @@ class NearTables:
             base.control_names,
             base.control_start,
             {},
-            base.contact_touches + tuple(chain.from_iterable(parts.labels[k] for k in chosen)),
-            slots,
+            base.contact_touches
+            + tuple(chain.from_iterable(parts.labels[k] for k in numbers.tolist())),
+            arrays.slots,
             {label: slot + more for label, slot in base.friction_slot.items()},
             base.cycles,
             base.units | units,
             base.stiff,
             base.callbacks,
-        )  # fmt: skip
-        return tables, places
+        )
 
-    def _symbolic(
-        self, numbers: Ints, names: list[Hashable]
-    ) -> tuple[gs.Symbolic, gs.Symbolic | None]:
+    def _planes(self, numbers: Ints) -> list[Hashable]:
+        """Names of the planes of some parts."""
+        parts = self.parts
+        tied = numbers[parts.plane[numbers] >= 0].tolist()
+        return [parts.contacts[k].plane.body.name for k in tied]  # type: ignore[union-attr]
+
+    def _in_order(self, numbers: Ints, planes: int) -> tuple[tuple[Ints, ...], int, list[Ints]]:
+        """Tables and entries of the graph with planes, and programs in the orders of the model."""
+        nodes, edges = self.sizes.size + planes, self.edges.shape[1] + 2 * numbers.size
+        given = self.edges, self.sizes, self.orders
+        pairs = self.parts.plane.array, self.parts.ends.array
+        while True:
+            if not self._room.holds(nodes, edges):
+                self._room = self._room.larger(nodes, edges)
+            near_plan.join_graph(
+                given, self.n, planes, self.touching, pairs, numbers, *self._room.arrays(edges)
+            )
+            if not self._room.missing:
+                return self._room.kept(edges)
+            self._room = self._room.larger(nodes, edges)
+
+    def _symbolic(self, numbers: Ints) -> tuple[gs.Symbolic, gs.Symbolic | None]:
         """Symbolic factorization of the graph with planes, and a second one where there may be."""
-        n, p, parts, own = self.n, len(names), self.parts, self.edges.shape[1]
+        n, parts, own = self.n, self.parts, self.edges.shape[1]
+        names = self._planes(numbers)
+        p = len(names)
         edges = np.empty((2, own + 2 * numbers.size), np.int64)
         count = near_plan.join_edges(
             self.edges, n, p, parts.plane.array, parts.ends.array, numbers, edges
@@ -376,52 +477,49 @@ class NearTables:
             return found, system.analyze([*names, *second.order], ()).refining(touching)
         return system.analyze(zero_diagonal=()).refining(touching), None
 
-    def _room(
-        self, planes: int, touches: int, slots: int, fallback: gs.Symbolic | None
+    def _arrays(
+        self, planes: int, touches: int, slots: int, others: list[Ints]
     ) -> tuple[Ints, Float]:
         """Plan and constants in which all is written but bodies, groups, rows and contacts."""
-        old, added, wrenches = self.tables.plan, self.added, self.wrenches
-        header = old[: layout.HEADER].copy()
+        header, added, wrenches = self.header.copy(), self.added, self.wrenches
         bodies, groups = self.n + planes, self.groups + planes
         rows, contacts = self.rows + near_plan.TIE_ROWS * planes, self.records + touches
-        header[layout.BODIES] = bodies
-        header[layout.GROUPS] = header[layout.MEASURES] = groups
-        header[layout.ALL_ROWS] = header[layout.MEASURED_ROWS] = rows
-        header[layout.CONTACTS] = contacts
-        if any(one.options.get("compliance", 0.0) > 0.0 for one in self.mechanism.collisions):
-            header[layout.SOFT_CONTACTS] = 1
-        header[layout.SLOTS] += slots
-        at = layout.HEADER + bodies
-        header[layout.GROUP_AT] = at
-        header[layout.ROW_AT] = at = at + groups * layout.GROUP_FIELDS
-        header[layout.CONTACT_AT] = at = at + rows * layout.ROW_FIELDS
-        header[layout.ADDED_AT] = at = at + contacts * layout.CONTACT_FIELDS
-        header[layout.WRENCH_AT] = at = at + added.size
-        end = at + wrenches.size
-        header[layout.FALLBACK_AT] = 0 if fallback is None else end
-        header[layout.FALLBACK_SIZE] = 0 if fallback is None else fallback.program.size
-        header[layout.GROUP_CONSTANT_AT] = at = bodies * layout.BODY_SIZE
-        header[layout.ROW_CONSTANT_AT] = at = at + groups * layout.GROUP_SIZE
-        header[layout.CONTACT_CONSTANT_AT] = at = at + rows * layout.ROW_SIZE
-        spatial_at = at + contacts * layout.CONTACT_SIZE
-        header[layout.UNITS_AT] = units_at = spatial_at + self.spatial.size
-        header[layout.WORK_SIZE] = layout.work_size(
-            bodies, int(header[layout.ROWS]), rows, contacts, int(header[layout.SLOTS]),
-            len(wrenches), int(header[layout.STIFF_NUMBERS]),
+        at = [layout.HEADER + bodies]  # of groups, rows, contacts, added mass, wrenches, the rest
+        for size in (
+            groups * layout.GROUP_FIELDS, rows * layout.ROW_FIELDS,
+            contacts * layout.CONTACT_FIELDS, added.size, wrenches.size,
+        ):  # fmt: skip
+            at.append(at[-1] + size)
+        numbers_at = [bodies * layout.BODY_SIZE]  # of groups, rows, contacts, added mass, units
+        for size in (
+            groups * layout.GROUP_SIZE, rows * layout.ROW_SIZE, contacts * layout.CONTACT_SIZE,
+            self.spatial.size,
+        ):  # fmt: skip
+            numbers_at.append(numbers_at[-1] + size)
+        end, spatial_at, units_at = at[-1], numbers_at[-2], numbers_at[-1]
+        other = others[0] if others else None
+        slots += self.slots
+        header[CHANGED] = (
+            bodies, groups, groups, rows, rows, contacts, slots, *at[:-1],
+            0 if other is None else end, 0 if other is None else other.size,
+            *numbers_at[:-2], units_at,
+            layout.work_size(
+                bodies, self.held_rows, rows, contacts, slots, len(wrenches), self.lates
+            ),
         )  # fmt: skip
-        plan = np.empty(end + int(header[layout.FALLBACK_SIZE]), np.int64)
+        plan = np.empty(end + (0 if other is None else other.size), np.int64)
         plan[: layout.HEADER] = header
         if added.size:
             added = added.copy()
             added[:, layout.SPATIAL] += spatial_at - self.spatial_at
-            plan[header[layout.ADDED_AT] : header[layout.WRENCH_AT]] = added.ravel()
+            plan[at[3] : at[4]] = added.ravel()
         if wrenches.size:
             wrenches = wrenches.copy()
             ends = wrenches[:, layout.A : layout.B + 1]
             ends[ends == self.n] = bodies
-            plan[header[layout.WRENCH_AT] : end] = wrenches.ravel()
-        if fallback is not None:
-            plan[end:] = fallback.program
+            plan[at[4] : end] = wrenches.ravel()
+        if other is not None:
+            plan[end:] = other
         constant = np.empty(units_at + self.units.size)
         constant[spatial_at:units_at], constant[units_at:] = self.spatial, self.units
         return plan, constant

@@ -102,33 +102,43 @@ class Workspace:
         self.stages = model.stages
         self._memory = WorkMemory() if memory is None else memory
         self._model = model
+        programs = [one.program for one in (tables.symbolic, tables.fallback) if one is not None]
+        graph = tables.symbolic.graph
+        step = 0 if self.stages is not None else int(self.plan[layout.WORK_SIZE])
+        self._lay(programs, graph.nnz, step)
+        if self.stages is None:
+            self._step_in(graph.tables())
+        else:
+            self.work, self.step_solver = self.stages.work(), self.stages.solver()
+            self.step_tables = self.stages.tables
+            self._kept = list(_arrays(self.work))
+
+    def _lay(self, programs: list[NDArray[np.int64]], nnz: int, step: int) -> None:
+        """Lay all arrays one after another, with so many numbers of a step."""
         n, rows, contacts = (
             int(self.plan[k]) for k in (layout.BODIES, layout.MEASURED_ROWS, layout.CONTACTS)
         )
         unknowns = max(layout.TWIST * n + int(self.plan[layout.ROWS]), 10)
-        columns = layout.COLUMNS if contacts > 0 else 1
-        solver = solver_sizes(tables.symbolic, tables.fallback, columns)
-        step = 0 if self.stages is not None else int(self.plan[layout.WORK_SIZE])
+        solver = solver_sizes(programs, nnz, layout.COLUMNS if contacts > 0 else 1)
         arrays = self._memory.arrays(
             *solver, layout.POSE * (n + 1), 9 * (n + 1), rows, 12 * rows, *[unknowns] * 3,
             layout.contact_work_size(contacts, n), step,
         )  # fmt: skip
         self.solver = tuple(arrays[: len(solver)])
-        (
-            self.pose, self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts, work,
-        ) = arrays[len(solver) :]  # fmt: skip
         self.work: Any
-        self.step_solver: tuple[Any, ...]
-        if self.stages is None:
-            self.work = work
-            matrix = tables.symbolic.graph.tables() if contacts > 0 else ()
-            self.step_solver = (*self.solver, settling_columns(self.plan, self.work), *matrix)
-            self.step_tables = (self.plan, self.constant, self.program)
-        else:
-            self.work, self.step_solver = self.stages.work(), self.stages.solver()
-            self.step_tables = self.stages.tables
-        kept = self.work if self.stages is not None else self.work[: lasting(self.plan)]
-        self._kept = list(_arrays(kept))
+        (
+            self.pose, self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts,
+            self.work,
+        ) = arrays[len(solver) :]  # fmt: skip
+
+    def _step_in(self, graph: tuple[Any, ...]) -> None:
+        """Arguments of steps of order 2."""
+        self.step_solver: tuple[Any, ...] = (
+            *self.solver, settling_columns(self.plan, self.work),
+            *(graph if self.plan[layout.CONTACTS] > 0 else ()),
+        )  # fmt: skip
+        self.step_tables: Any = (self.plan, self.constant, self.program)
+        self._kept = [self.work[: lasting(self.plan)]]
 
     def free(self) -> Workspace:
         """Workspace for a run: another one while a run is in this, whose controller asks."""

@@ -1,4 +1,4 @@
-"""Plan and constants of a near model: rows of the whole model and of the parts of its pairs."""
+"""Graph, plan and constants of a near model, from those of the whole model and parts of its pairs."""
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
@@ -28,9 +28,26 @@ from dynamics.kernels.base.layout import (
     ROW_FIELDS,
     ROW_SIZE,
     SLOT,
+    TWIST,
     A,
     B,
 )
+from graphsys.kernels.base.layout import BY_CONDITION, NO_BLOCKS, REFINED
+from graphsys.kernels.program.given_order import (
+    FOUND_SIZE,
+    FRONTS,
+    LENGTH,
+    NEIGHBOURS,
+    NNZ,
+    lay_graph,
+    program_in_order,
+    room_of,
+)
+
+__all__ = [
+    "FOUND_SIZE", "FRONTS", "LENGTH", "NEIGHBOURS", "NNZ", "THE_PLANE", "THE_WORLD", "TIE_ROWS",
+    "join", "join_edges", "join_graph", "room_of",
+]  # fmt: skip
 
 #: Ends of touches that are no body of the model.
 THE_WORLD, THE_PLANE = -1, -2
@@ -186,7 +203,8 @@ def join_contacts(whole, touches, graph, numbers, plane_of, plan, constant, slot
 def join_edges(edges, n, planes, plane, ends, numbers, joined):
     """Edges of the whole model and of pairs, of which two bodies or one and a plane; how many.
 
-    The nodes of so many planes come after the n bodies and before the joints.
+    The nodes of so many planes come after the n bodies and before the joints. Loops at the first
+    node, which are no edges, fill what is left of ``joined``.
     """
     for k in range(edges.shape[1]):
         for side in range(2):
@@ -204,4 +222,43 @@ def join_edges(edges, n, planes, plane, ends, numbers, joined):
         elif a >= 0 and b >= 0:
             joined[0, count], joined[1, count] = a, b
             count += 1
+    for k in range(count, joined.shape[1]):
+        joined[0, k] = joined[1, k] = 0
     return count
+
+
+@kernel
+def order_with_planes(order, n, planes, joined):
+    """Planes, then the nodes in the order of the whole model."""
+    for k in range(planes):
+        joined[k] = n + k
+    for k in range(order.size):
+        joined[planes + k] = order[k] + (planes if order[k] >= n else 0)
+
+
+@kernel
+def join_graph(whole, n, planes, touching, pairs, numbers, room, graph, programs, found):
+    """Graph with contacts of pairs, and its programs in one or two orders.
+
+    Pivot blocks are looked at by their condition where bodies touch: see `Symbolic.refining`.
+
+    ``whole`` are edges, sizes and orders of the whole model, ``pairs`` planes and ends of parts,
+    ``graph`` room for `BlockGraph.tables` and ``programs`` for programs. ``room`` is one of
+    `graphsys.kernels.program.given_order`, edges, an order and lists. ``found`` gets a row of
+    numbers for each order.
+    """
+    edges, sizes, orders = whole
+    inner, joined, order, bucket = room
+    size, row_start, start, neighbor, diagonal_at, block_at = graph
+    count = join_edges(edges, n, planes, pairs[0], pairs[1], numbers, joined)
+    for i in range(size.size):
+        size[i] = TWIST if n <= i < n + planes else sizes[i - (planes if i >= n else 0)]
+    lay_graph(
+        joined, size, bucket, inner, row_start, start, neighbor, diagonal_at, block_at, found[0]
+    )
+    last = found[0, NEIGHBOURS]
+    near = size, row_start, start, neighbor[:last], diagonal_at, block_at[:last]
+    for k in range(orders.shape[0]):
+        order_with_planes(orders[k], n, planes, order)
+        program_in_order(near, order, inner, programs[k], found[k])
+        programs[k, REFINED] = BY_CONDITION if touching or count > edges.shape[1] else NO_BLOCKS

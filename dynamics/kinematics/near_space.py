@@ -1,0 +1,45 @@
+"""Workspaces of near models, which need no names."""
+
+from __future__ import annotations
+
+from threading import local
+from typing import TYPE_CHECKING
+
+from dynamics.kernels.base import layout
+from dynamics.tables.workspace import WorkMemory, Workspace
+
+if TYPE_CHECKING:
+    from dynamics.kinematics.near_models import NearModel
+
+__all__ = ["NearSpace", "ThreadSpaces"]
+
+
+class NearSpace(Workspace):
+    """Workspace for steps of a near model; its arrays lie like those of its `Model`.
+
+    Parameters
+    ----------
+    near : NearModel
+    memory : WorkMemory, optional
+        By default its own.
+    """
+
+    def __init__(self, near: NearModel, memory: WorkMemory | None = None) -> None:
+        arrays = near.arrays
+        self.plan, self.constant, self.program = arrays.plan, arrays.constant, arrays.programs[0]
+        self.first_order, self.stages = False, None
+        self._near, self._model = near, near
+        self._memory = WorkMemory() if memory is None else memory
+        self._lay(arrays.programs, arrays.nnz, int(self.plan[layout.WORK_SIZE]))
+        self._step_in(arrays.graph)
+
+    def free(self) -> Workspace:
+        """Workspace for a run: another one while a run is in this, whose controller asks."""
+        return NearSpace(self._near) if self._memory.running else self
+
+
+class ThreadSpaces(local):
+    """Workspace of a near model, another one in every thread that asks."""
+
+    def __init__(self, near: NearModel, memory: WorkMemory) -> None:
+        self.mine = NearSpace(near, memory)
