@@ -3,7 +3,7 @@
 For compiled code and for models that change while they run: no labels, no checks.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,25 +32,12 @@ FOUND_SIZE = 4
 NODE_ROWS = 7
 
 
-class Room(NamedTuple):
-    """Work arrays of n nodes, m edges, e entries of fronts and r rows, or of more of all but n.
+def room_of(nodes: int, edges: int, entries: int, rows: int) -> tuple[Any, ...]:
+    """Work arrays for graphs of n nodes, and of up to m edges, e entries of fronts and r rows.
 
-    ``by_step`` and ``by_entry`` are those of `choose_structure`.
-    """
-
-    tree: Any  # (4, n)
-    by_node: Any  # (NODE_ROWS, n + 1)
-    by_step: Any  # (STEP_ROWS, n + 1)
-    by_block: Any  # (BLOCK_ROWS m + SIZES,)
-    by_entry: Any  # (ENTRY_ROWS, e)
-    front: Any  # (e,)
-    rows: Any  # (r,)
-    flags: Any  # (n + e,) of bool
-
-
-def room_of(nodes: int, edges: int, entries: int, rows: int) -> Room:
-    """Arrays for graphs of so many nodes, and of up to so many edges, entries and rows."""
-    return Room(
+    Of shapes (4, n), (NODE_ROWS, n + 1), (STEP_ROWS, n + 1), (BLOCK_ROWS m + SIZES,),
+    (ENTRY_ROWS, e), (e,), (r,) and, of marks, (n + e,).    """
+    return (
         np.empty((4, nodes), np.int64), np.empty((NODE_ROWS, nodes + 1), np.int64),
         np.empty((STEP_ROWS, nodes + 1), np.int64), np.empty(BLOCK_ROWS * edges + SIZES, np.int64),
         np.empty((ENTRY_ROWS, entries), np.int64), np.empty(entries, np.int64),
