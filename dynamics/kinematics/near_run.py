@@ -142,7 +142,7 @@ class NearRun:
                 if room:
                     break
                 continue
-            if flags[watching.TAKEN_BACK] == 0 or watching.renew(
+            if flags[watching.TAKEN_BACK] != watching.TAKEN or watching.renew(
                 self._watched, self.state.n, model.timestep, self.state.data
             ):
                 self._change()

@@ -204,7 +204,7 @@ class Search:
         self.near = np.zeros(len(shapes.bounds.pairs), np.int64)
         self.parts = np.zeros(2)
         self.rule = self.parts, tuple(shapes.bounds), tuple(self.grid)
-        self.solids = shapes.solids
+        self.solids, self._before = shapes.solids, np.empty(0)
 
     def begin(self, steps: float, part: float, watch: Watch | None, numbers: Ints) -> None:
         """Go on from a watch.
@@ -236,7 +236,10 @@ class Search:
 
     def arrays(self, state: int = 0, work: int = 0, info: int = 0, placing: Any = NO_PLANES) -> Any:
         """Tuple for `dynamics.kernels.collisions.watch`, which keeps so many numbers of each."""
-        before = np.empty(state), np.empty(work), np.empty(info)
+        if state + work + info > self._before.size:  # new memory would cost a page fault each 4 kB
+            self._before = np.empty(2 * (state + work + info))
+        ends = state, state + work, state + work + info
+        before = [self._before[a:b] for a, b in zip((0, *ends), ends)]
         planes = self.solids, placing, np.zeros(len(placing[0]), np.int64), np.empty(5)
         return (
             self.start, self.reach, self.allowance, self.ways, self.flags, self.near, *before,

@@ -1,4 +1,7 @@
-"""The watch of a run: no body uses up its allowance in a step, or the step is taken back.
+"""The watch of a run: no step meets a pair of shapes that is not among the near ones.
+
+If a body uses up its allowance in a step, the near pairs are found anew for the way that it went. If
+there are no others, the step stands. Else it is taken back.
 
 A watch is None, or a tuple: poses where the near pairs were found, reaches and allowances of the
 bodies (see `broad_phase`), the ways of those that used it up in a step that is taken back, flags,
@@ -10,6 +13,7 @@ a search needs (the steps and the part of an allowance, the shapes and the grid)
 from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import POSE
+from dynamics.kernels.base.step_info import INTERVALS
 from dynamics.kernels.collisions.broad_phase import (
     are_among,
     give_allowances,
@@ -36,9 +40,11 @@ SEARCH = 9
 PLANES = 10
 # Flags
 RENEW = 0  # 1 if the near pairs have changed, or are to be found again
-TAKEN_BACK = 1  # 1 if the last step was taken back
+TAKEN_BACK = 1  # `NOT_TAKEN`, or one of the marks after it
 COUNT = 2  # near pairs
 FLAGS_SIZE = 3
+#: The last step stands; it was taken back; the same, and the near pairs have been found anew.
+NOT_TAKEN, TAKEN, TAKEN_AND_RENEWED = range(3)
 
 
 #: Pairs that may stay when they are near no more: so many, and one for so many near pairs. Without
@@ -50,10 +56,10 @@ SPARE, SPARE_PART = 2, 8
 def keep(watch, state, work, info):
     """Keep all that a step changes; whether this step was taken back, its controls are there."""
     if watch is not None:
-        again = watch[FLAGS][TAKEN_BACK] == 1
+        again = watch[FLAGS][TAKEN_BACK] != NOT_TAKEN
         if not again:  # ways add up while a step is taken back: pairs could come and go in turns
             watch[WAYS][:] = 0.0
-        watch[FLAGS][RENEW] = watch[FLAGS][TAKEN_BACK] = 0
+        watch[FLAGS][RENEW], watch[FLAGS][TAKEN_BACK] = 0, NOT_TAKEN
         copy(state, watch[STATE])
         lasting = watch[WORK]
         for i in range(lasting.size):
@@ -67,7 +73,7 @@ def keep(watch, state, work, info):
 def begin(watch):
     """Begin a division of the step into intervals."""
     if watch is not None:
-        watch[FLAGS][TAKEN_BACK] = 0
+        watch[FLAGS][TAKEN_BACK] = NOT_TAKEN
 
 
 @kernel
@@ -75,20 +81,7 @@ def look(watch, pose):
     """Look where bodies are after an interval. In between they are nearer to its ends."""
     if watch is not None:
         if used_up(watch[START], watch[REACH], watch[ALLOWANCE], pose, watch[WAYS]):
-            watch[FLAGS][TAKEN_BACK] = 1
-
-
-@kernel
-def taken_back(watch, state, work, info):
-    """Whether the step was taken back, as a body used up its allowance."""
-    if watch is not None:
-        if watch[FLAGS][TAKEN_BACK] == 1:
-            watch[FLAGS][RENEW] = 1
-            copy(watch[STATE], state)
-            copy(watch[WORK], work)
-            copy(watch[INFO], info)
-            return True
-    return False
+            watch[FLAGS][TAKEN_BACK] = TAKEN
 
 
 @kernel
@@ -122,6 +115,36 @@ def renew(watch, bodies, h, state):
         pairs[k] = grid.found[k]
     flags[COUNT] = count
     return True
+
+
+@kernel
+def stands(watch, bodies, h, state, info):
+    """Whether a step in which a body used up its allowance met none but the near pairs.
+
+    They are found anew where it began. Poses in the middle of a step are not there any more.
+    """
+    if info[INTERVALS] > 1.0:
+        return False
+    if renew(watch, bodies, h, watch[STATE]):
+        watch[FLAGS][TAKEN_BACK] = TAKEN_AND_RENEWED
+        return False
+    return not used_up(watch[START], watch[REACH], watch[ALLOWANCE], state, watch[WAYS])
+
+
+@kernel
+def taken_back(watch, bodies, h, state, work, info):
+    """Whether the step was taken back, as a body used up its allowance."""
+    if watch is not None:
+        if watch[FLAGS][TAKEN_BACK] == TAKEN:
+            if stands(watch, bodies, h, state, info):
+                watch[FLAGS][TAKEN_BACK] = NOT_TAKEN
+                return False
+            watch[FLAGS][RENEW] = 1
+            copy(watch[STATE], state)
+            copy(watch[WORK], work)
+            copy(watch[INFO], info)
+            return True
+    return False
 
 
 @kernel

@@ -16,9 +16,9 @@ def keep(watch, state, work, info):
 
 
 @kernel
-def taken_back(watch, state, work, info):
+def taken_back(watch, bodies, h, state, work, info):
     """`watch.taken_back`, of events too."""
-    if watching.taken_back(watch, state, work[2], info):
+    if watching.taken_back(watch, bodies, h, state, work[2], info):
         own = control_of_tuple(work[0])
         take_back_events(own.held, own.count, own.last)
         return True

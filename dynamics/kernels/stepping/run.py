@@ -115,7 +115,7 @@ def make_simulate(step, keep=keep, taken_back=taken_back, full=never):
                 wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info,
                 totals[RESUMED] != 0.0, watch,
             )  # fmt: skip
-            if bad != 0 or taken_back(watch, state, work, info):
+            if bad != 0 or taken_back(watch, plan[BODIES], h, state, work, info):
                 return k - done
             totals[RESUMED] = 1.0
             record_step(k, every, h, info, state, totals, record)
