@@ -82,14 +82,13 @@ class State:
     memory: object = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.data = as_plain(self.data)
-        n, at = self.n, POSE * self.n
-        self.pose = self.data[:at].reshape(n, POSE)
-        ends = [at + k * TWIST * n for k in range(4)]
-        parts = [self.data[a:b].reshape(n, TWIST) for a, b in zip(ends, ends[1:])]
-        self.momentum, self.interval_velocity, self.interval_velocity_before = parts
-        self.multipliers = self.data[ends[3] : ends[3] + self.rows]
-        self.contacts = self.data[ends[3] + self.rows :]
+        data, n, at, m = as_plain(self.data), self.n, POSE * self.n, TWIST * self.n
+        self.data, self.pose = data, data[:at].reshape(n, POSE)
+        self.momentum = data[at : at + m].reshape(n, TWIST)
+        self.interval_velocity = data[at + m : at + 2 * m].reshape(n, TWIST)
+        at += 3 * m
+        self.interval_velocity_before = data[at - m : at].reshape(n, TWIST)
+        self.multipliers, self.contacts = data[at : at + self.rows], data[at + self.rows :]
 
     def copy(self) -> State:
         """Return another state of the same numbers."""

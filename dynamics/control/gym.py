@@ -121,6 +121,7 @@ class Task:
         check_start(model, self.start)
         self.least, self.greatest = _limits(model, self.space)
         given = () if sensors is None else sensors
+        self._with_planes = any(one.plane for one in model.mechanism.contacts.values())
         self.sensors = given if isinstance(given, Sensors) else Sensors(model, given)
         count = 2 * self.space.size + sum(self.sensors.sizes.values())
         wide = np.full(count, np.inf, np.float32)
@@ -219,21 +220,22 @@ class Task:
         assert near is not None
         outside, callbacks = np.zeros((1, 0)), model.tables.callbacks
         for i, (action, trace) in enumerate(zip(actions, traces)):
-            start = model.state_of(states[i].copy(), trace.steps * model.timestep)
+            start = model.state_of(states[i], trace.steps * model.timestep)
             start.interval, start.memory = trace.interval, trace.memory
-            control = self.most * np.clip(action[None], -1.0, 1.0)
-            run = NearRun(near, placed(model, start), self.skip + 1, (0, control, outside))
+            if self._with_planes:
+                start = placed(model, start)
+            control = self.most * np.minimum(np.maximum(action[None], -1.0), 1.0)
+            run = NearRun(near, start, self.skip + 1, (0, control, outside))
             with around(callbacks), run:
                 took = run.advance(0, self.skip)
                 if took < self.skip:
                     for call in callbacks:
                         call.reraise()
-                end = run.whole((trace.steps + took) * model.timestep)
+                trace.steps, done[i] = trace.steps + took, took == self.skip
+                states[i], trace.memory = run.finish(trace.steps * model.timestep)
+                trace.interval = interval_of(run.info)
                 if self.sensors.sensors:
                     trace.parts = (Part(run.near.pairs, run.state.data[None].copy()),)
-            states[i], done[i] = end.data, took == self.skip
-            trace.interval, trace.memory = end.interval, end.memory
-            trace.steps += took
         return done
 
     def look(
@@ -258,8 +260,8 @@ class Task:
         ends = np.zeros(len(states), bool)
         if self.terminated is not None:
             ends[:] = [bool(self.terminated(*one)) for one in zip(q, rate)]
-        seen = np.hstack([q, rate, *self._sense(states, traces)])
-        return seen.astype(np.float32), rewards, ends
+        seen = np.concatenate([q, rate, *self._sense(states, traces)], 1, dtype=np.float32)
+        return seen, rewards, ends
 
     def _sense(self, states: Float, traces: Sequence[Trace]) -> Iterable[Float]:
         """Readings of all sensors, each of shape (k, numbers)."""

@@ -169,16 +169,22 @@ class NearRun:
 
     def whole(self, time: float) -> State:
         """State of the whole model at this time, which remembers where the run is."""
-        state = self.state.copy()
+        memory = self._memory(self.state.copy(), time)
+        made = self.models.model.state_of(memory.entry.state.data[self.near.columns], time)
+        made.interval, made.memory = interval_of(self.info), memory
+        return made
+
+    def finish(self, time: float) -> tuple[Float, NearMemory]:
+        """Numbers and memory of `whole` at the end of the run, which cannot go on then."""
+        return self.state.data[self.near.columns], self._memory(self.state, time)
+
+    def _memory(self, state: State, time: float) -> NearMemory:
+        """Where the run is, with its state."""
         state.time = time
         end = float(self.totals[run_totals.END_TIME])
         state.memory = self.space.memory(state, None, end, self.info)
-        data = state.data[self.near.columns]
-        made = self.models.model.state_of(data, time)
-        made.interval = interval_of(self.info)
         entry = Entry(self.near, state, self.search.watch)
-        made.memory = NearMemory(self.models, data.tobytes(), entry)
-        return made
+        return NearMemory(self.models, state.data[self.near.columns].tobytes(), entry)
 
     def seen(self, time: float) -> State:
         """State of the whole model as a controller sees it, a copy."""

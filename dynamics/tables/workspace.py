@@ -102,6 +102,7 @@ class Workspace:
         self.stages = model.stages
         self._memory = WorkMemory() if memory is None else memory
         self._model = model
+        self._rows_of: dict[tuple[int, int], int] = {}  # rows of groups, for `measured`
         programs = [one.program for one in (tables.symbolic, tables.fallback) if one is not None]
         graph = tables.symbolic.graph
         step = 0 if self.stages is not None else int(self.plan[layout.WORK_SIZE])
@@ -261,12 +262,13 @@ class Workspace:
         -------
         ndarray of float, shape (k, rows, 2)
         """
-        groups = self.plan[self.plan[layout.GROUP_AT] :][
-            : layout.GROUP_FIELDS * self.plan[layout.MEASURES]
-        ]
-        groups = groups.reshape(-1, layout.GROUP_FIELDS)[first:last]
-        own = groups[:, layout.EQUATION] == groups[:, layout.FIRST_ROW]
-        rows = int(groups[own, layout.N_ROWS].sum())
+        rows = self._rows_of.get((first, last))
+        if rows is None:
+            at, count = int(self.plan[layout.GROUP_AT]), int(self.plan[layout.MEASURES])
+            groups = self.plan[at : at + layout.GROUP_FIELDS * count]
+            groups = groups.reshape(-1, layout.GROUP_FIELDS)[first:last]
+            own = groups[:, layout.EQUATION] == groups[:, layout.FIRST_ROW]
+            rows = self._rows_of[first, last] = int(groups[own, layout.N_ROWS].sum())
         out = np.empty((states.shape[0], rows, 2))
         with around(self.callbacks):
             kernel.measure(
