@@ -23,14 +23,13 @@ from dynamics.kernels.collisions import watch as watching
 from dynamics.kernels.collisions.planes import lay_planes
 from dynamics.kernels.stepping.load_node import load_node
 from dynamics.kinematics import coordinates
-from dynamics.kinematics.near_space import NearSpace, ThreadSpaces
+from dynamics.kinematics.near_space import NearSpace, NearWork
 from dynamics.kinematics.plane_placement import apart
 from dynamics.parts.collisions import candidates_of
 from dynamics.state import State
 from dynamics.tables.collisions import NO_PLANES, Search, Watch, given_of, shape_tables
 from dynamics.tables.model_tables import lasting
 from dynamics.tables.near_tables import NearArrays, NearTables, Places
-from dynamics.tables.workspace import WorkMemory
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -46,9 +45,9 @@ PLANE = layout.POSE + 3 * layout.TWIST
 
 #: Allowance of a body: part of the least half size of its shapes, and steps at its present speed.
 PART, STEPS = 0.1, 2.0
-#: Near models are kept up to this size of their arrays, bytes: 46 of 460 pairs of 200 mixed shapes,
-#: 800 of a pile of 20. The newest always is.
-KEPT = 256e6
+#: Near models are kept up to this size of their arrays, bytes: 1,300 of a humanoid that rolls about,
+#: of which one change in ten to fifty meets an old one. The newest always is.
+KEPT = 128e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +92,10 @@ class NearModel:
         """Model with all names, for queries: runs do without."""
         return self.owner.named(self)
 
-    @cached_property
-    def _spaces(self) -> ThreadSpaces:
-        return ThreadSpaces(self, self.owner.memory)
-
     @property
     def space(self) -> NearSpace:
         """Workspace of the calling thread."""
-        return self._spaces.mine
+        return self.owner.memory.space(self)
 
     @property
     def nbytes(self) -> int:
@@ -175,7 +170,7 @@ class NearModels:
         self._parts = np.full(len(self.candidates.pairs), -1)  # number of a pair's part
         self._models: OrderedDict[tuple[int, ...], NearModel] = OrderedDict()
         self._nbytes = 0
-        self.memory = WorkMemory()
+        self.memory = NearWork()
         n, tables = model.n_bodies, model.tables
         head = model.n_rows + int(tables.contact_slot[len(tables.contact_touches)])
         portions = [layout.POSE * n, *[layout.TWIST * n] * 3, head]

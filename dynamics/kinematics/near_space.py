@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import local
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from dynamics.kernels.base import layout
@@ -11,7 +11,10 @@ from dynamics.tables.workspace import WorkMemory, Workspace
 if TYPE_CHECKING:
     from dynamics.kinematics.near_models import NearModel
 
-__all__ = ["NearSpace", "ThreadSpaces"]
+__all__ = ["NearSpace", "NearWork"]
+
+#: Workspaces that are kept: more than a walking robot has sets of near pairs. One more takes 20 us.
+SPACES = 16
 
 
 class NearSpace(Workspace):
@@ -38,8 +41,28 @@ class NearSpace(Workspace):
         return NearSpace(self._near) if self._memory.running else self
 
 
-class ThreadSpaces(local):
-    """Workspace of a near model, another one in every thread that asks."""
+class NearWork(WorkMemory):
+    """Memory of the workspaces of near models, and the last of these, in every thread its own."""
 
-    def __init__(self, near: NearModel, memory: WorkMemory) -> None:
-        self.mine = NearSpace(near, memory)
+    def __init__(self) -> None:
+        super().__init__()
+        self._spaces: OrderedDict[NearModel, NearSpace] = OrderedDict()
+
+    def space(self, near: NearModel) -> NearSpace:
+        """Workspace of a near model.
+
+        Parameters
+        ----------
+        near : NearModel
+
+        Returns
+        -------
+        NearSpace
+        """
+        found = self._spaces.get(near)
+        if found is None:
+            found = self._spaces[near] = NearSpace(near, self)
+            if len(self._spaces) > SPACES:
+                self._spaces.popitem(last=False)
+        self._spaces.move_to_end(near)
+        return found

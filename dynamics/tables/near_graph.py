@@ -13,6 +13,9 @@ __all__ = ["GraphRoom"]
 
 Ints = NDArray[np.int64]
 
+#: Entries of fronts and numbers of a program for each edge, before any is known: what a humanoid
+#: needs. Where they do not suffice, there is twice the room from then on.
+ROOM = 2, 64
 
 class GraphRoom:
     """Room for graphs of so many nodes, and of up to so many edges.
@@ -37,7 +40,7 @@ class GraphRoom:
         self, orders: int, nodes: int, edges: int, widest: int, entries: int = 0, length: int = 0
     ) -> None:
         self.orders, self.nodes, self.edges, self.widest = orders, nodes, edges, widest
-        self.entries, self.length = max(entries, 2 * edges), max(length, 64 * (nodes + edges))
+        self.entries, self.length = max(entries, ROOM[0] * edges), max(length, ROOM[1] * edges)
         self._found = np.zeros((orders, near_plan.FOUND_SIZE), np.int64)
         self._graph = np.empty(_size(nodes, edges), np.int64)
         self._programs = np.empty((orders, self.length), np.int64)

@@ -13,7 +13,7 @@ from dynamics.kernels.collisions import carry, watch
 from dynamics.kinematics import near_models
 from dynamics.kinematics.near_run import NearRun
 from dynamics.parts.geometry import Geometry
-from dynamics.tables import near_tables
+from dynamics.tables import near_graph, near_tables
 from dynamics.tables.collisions import ShapeTables
 from dynamics.tables.model_tables import lasting
 
@@ -303,7 +303,7 @@ def heap():
 def test_a_run_reads_nothing_that_another_near_model_left_in_their_memory():
     model, state = heap()
     motion = dy.simulate(model, state, 0.5)
-    memory = model.near._memory
+    memory = model.near.memory
     assert len(model.near._models) > 3 and memory._numbers.size > 0
     memory._numbers[:] = np.nan
     np.testing.assert_array_equal(dy.simulate(model, state, 0.5).states, motion.states)
@@ -320,7 +320,7 @@ def test_a_run_inside_a_run_has_memory_of_its_own():
 
     found = dy.simulate(model, state, 0.4, controller=look_ahead)
     np.testing.assert_array_equal(found.states, wanted.states)
-    assert len(seen) == 40 and not model.near._memory.running
+    assert len(seen) == 40 and not model.near.memory.running
     np.testing.assert_array_equal(seen[0], dy.simulate(model, state, 0.2).final.data)
 
 
@@ -354,3 +354,65 @@ def test_rows_keep_what_was_added_while_they_grow():
     for k in range(50):
         rows.add(wanted[k : k + 1])
     np.testing.assert_array_equal(rows[np.arange(50)], wanted)
+
+
+def linked(loop):
+    """Two boxes on hinges next to two free shapes; with ``loop`` a rod closes a loop."""
+    mechanism, parent = dy.Mechanism(), None
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    for k in range(2):
+        body = mechanism.add_body(SHAPES[0], name=f"box {k}", position=(0.25 * k, 0, 0.2))
+        joint = dy.Revolute(parent or mechanism.world, body, (0, 1, 0), parent_point=(0.12, 0, 0.2))
+        mechanism.add_joint(joint)
+        parent = body
+    if loop:
+        mechanism.add_joint(dy.Spherical(mechanism.world, parent, parent_point=(0.25, 0, 0.2)))
+    for k in range(2):
+        at = (0.1, 0.0, 0.4 + 0.23 * k)
+        mechanism.add_body(SHAPES[k], name=f"free {k}", position=at)
+    mechanism.collide()
+    return mechanism.finalize(0.01)
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_arrays_of_a_near_model_are_those_of_its_symbolic_factorization(loop):
+    """One compiled call writes what System.analyze finds in the same order, with planes or not."""
+    model = linked(loop)
+    near = model.near
+    every = tuple(range(len(near.candidates.pairs)))
+    for pairs in ((), every[:1], every[::2], every):
+        made = near.of(pairs)
+        tables = made.model.tables
+        both = [one for one in (tables.symbolic, tables.fallback) if one is not None]
+        assert len(made.arrays.programs) == len(both) == 1 + loop
+        for program, symbolic in zip(made.arrays.programs, both):
+            np.testing.assert_array_equal(program, symbolic.program)
+        for mine, theirs in zip(made.arrays.graph, tables.symbolic.graph.tables(), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        assert made.arrays.nnz == tables.symbolic.graph.nnz
+        assert made.n_bodies == len(tables.body_index) and made.state_size == tables.state_size
+    assert near.tables.ordered and made.n_bodies > model.n_bodies
+
+
+@pytest.mark.parametrize("size", ["entries", "length"])
+def test_room_for_graphs_grows_where_fronts_or_programs_do_not_fit(size, monkeypatch):
+    model, small = linked(True), linked(True)
+    every = tuple(range(len(model.near.candidates.pairs)))
+    near, tables = model.near.of(every), small.near.tables
+    wanted, nodes = near.arrays.programs, near.arrays.graph[0].size
+    given = {"entries": 10**4, "length": 10**5} | {size: 20}
+    monkeypatch.setattr(near_graph, "ROOM", (0, 0))
+    tables._room = room = near_graph.GraphRoom(2, nodes, 100, tables._room.widest, **given)
+    for one, other in zip(small.near.of(every).arrays.programs, wanted):
+        np.testing.assert_array_equal(one, other)
+    assert tables._room is not room and getattr(tables._room, size) > 20
+
+
+def test_workspaces_of_a_run_and_of_its_model_lie_alike():
+    """Errors name the body with the largest residual, which the run has left in their memory."""
+    model, state = heap()
+    motion = dy.simulate(model, state, 0.3)
+    near = model.near.of(motion.parts[-1].pairs)
+    space, named = near.space, near.model.workspace
+    for mine, theirs in ((space.work, named.work), *zip(space.solver, named.solver)):
+        assert mine.ctypes.data == theirs.ctypes.data and mine.size == theirs.size

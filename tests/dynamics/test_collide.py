@@ -12,6 +12,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
+from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.collisions import gjk, watch
 from dynamics.kernels.contacts.geometry import ROUND
 from dynamics.kinematics import near_models
@@ -567,22 +568,38 @@ def fields(core):
     return {name: getattr(core, name) for name in type(core).__dataclass_fields__}
 
 
+def watched_ball(height, wall=0.5):
+    """Watch of a ball over a floor, before a wall; state, work and info of a step, and the search.
+
+    The ball is at rest, with an allowance of 10 mm, a tenth of its radius.
+    """
+    mechanism = dy.Mechanism()
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    mechanism.add_obstacle(dy.Box(0.2, 2.0, 2.0, mass=1.0), name="wall", position=(wall + 0.1, 0, 0))
+    mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0, 0, height))
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    state, work, info = model.initial_state().data.copy(), np.zeros(3), np.zeros(INFO_SIZE)
+    search = model.near.search()
+    watched = search.arrays(state.size, work.size, info.size)
+    watch.renew(watched, 1, 0.01, state)
+    assert search.watch.allowance == pytest.approx(0.01) and not search.pairs
+    return search, watched, state, work, info
+
+
 def test_a_step_is_taken_back_where_a_body_strays_in_between():
     """At an end of any interval, not only of the last: bodies may come back."""
-    start, away = np.zeros(7), np.zeros(7)
-    start[3] = away[3] = 1.0
+    search, watched, state, work, info = watched_ball(1.0)
+    start = state.copy()
+    away = state.copy()
     away[0] = 0.2
-    state, work, info = start.copy(), np.zeros(3), np.zeros(2)
-    kept = (np.empty(7), np.empty(3), np.empty(2))
-    flags, pairs = np.zeros(watch.FLAGS_SIZE, np.int64), np.zeros(0, np.int64)
-    watched = (start, np.zeros(1), np.array([0.1]), np.zeros(1), flags, pairs, *kept)
 
     watch.keep(watched, state, work, info)
     watch.begin(watched)
     for pose in (away, start):
         watch.look(watched, pose)
-    state[0], work[:], info[:] = 0.01, 1.0, 1.0
-    assert watch.taken_back(watched, state, work, info)
+    state[0], work[:], info[:] = 0.01, 1.0, 2.0  # two intervals
+    assert watch.taken_back(watched, 1, 0.01, state, work, info)
     assert state[0] == work.max() == info.max() == 0.0 and watched[watch.WAYS][0] == 0.2
     assert watch.keep(watched, state, work, info)  # its controls are there
 
@@ -591,9 +608,31 @@ def test_a_step_is_taken_back_where_a_body_strays_in_between():
     watch.look(watched, start)
     # what one set of pairs lets stray, another may not: the ways of all tries of a step count
     assert watched[watch.WAYS][0] == 0.2
-    assert not watch.taken_back(watched, state, work, info)
+    assert not watch.taken_back(watched, 1, 0.01, state, work, info)
     assert not watch.keep(watched, state, work, info)  # the next step
     assert watched[watch.WAYS][0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("way", "stands", "pairs"), [(0.1, True, 0), (0.2, True, 0), (0.22, False, 1)]
+)
+def test_a_step_stands_if_a_body_beyond_its_allowance_can_have_met_nobody(way, stands, pairs):
+    """The wall is 0.4 m off, and near if twice the way reaches it."""
+    search, watched, state, work, info = watched_ball(1.0)
+    start = state.copy()
+    watch.keep(watched, state, work, info)
+    watch.begin(watched)
+    state[0], work[:], info[:] = way, 1.0, 1.0  # one interval
+    watch.look(watched, state)
+    assert watch.taken_back(watched, 1, 0.01, state, work, info) != stands
+
+    assert state[0] == (way if stands else 0.0) and work[0] == info[0] == (1.0 if stands else 0.0)
+    assert len(search.pairs) == pairs and search.watch.allowance == pytest.approx(2.0 * way)
+    np.testing.assert_array_equal(search.watch.start, start[:7])
+    # found anew already, for the way of the step: the run changes its near model
+    wanted = watch.NOT_TAKEN if stands else watch.TAKEN_AND_RENEWED
+    assert search.flags[watch.TAKEN_BACK] == wanted
+    assert watch.keep(watched, state, work, info) != stands
 
 
 # Starts
