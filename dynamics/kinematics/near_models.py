@@ -45,8 +45,8 @@ PLANE = layout.POSE + 3 * layout.TWIST
 
 #: Allowance of a body: part of the least half size of its shapes, and steps at its present speed.
 PART, STEPS = 0.1, 2.0
-#: Near models are kept up to this size of their arrays, bytes: 1,300 of a humanoid that rolls about,
-#: of which one change in ten to fifty meets an old one. The newest always is.
+#: Near models are kept up to this size of their arrays, bytes: 1,300 of a humanoid that rolls,
+#: where one change in ten to fifty meets an old one. The newest always is.
 KEPT = 128e6
 
 
@@ -237,9 +237,7 @@ class NearModels:
         planes = bodies - self.model.n_bodies
         state_size = self.model.state_size + planes * PLANE + size
         columns = self._columns(planes, size)
-        return NearModel(
-            self, pairs, numbers, parts, arrays, bodies, state_size, columns, placing
-        )
+        return NearModel(self, pairs, numbers, parts, arrays, bodies, state_size, columns, placing)
 
     def named(self, near: NearModel) -> Model:
         """Model of some pairs with all names.

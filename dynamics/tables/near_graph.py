@@ -17,6 +17,7 @@ Ints = NDArray[np.int64]
 #: needs. Where they do not suffice, there is twice the room from then on.
 ROOM = 2, 64
 
+
 class GraphRoom:
     """Room for graphs of so many nodes, and of up to so many edges.
 
@@ -45,8 +46,8 @@ class GraphRoom:
         self._graph = np.empty(_size(nodes, edges), np.int64)
         self._programs = np.empty((orders, self.length), np.int64)
         self._work = (
-            near_plan.room_of(nodes, edges, self.entries, widest * nodes), np.empty(nodes, np.int64),
-            np.empty(2 * edges, np.int64),
+            near_plan.room_of(nodes, edges, self.entries, widest * nodes),
+            np.empty(nodes, np.int64), np.empty(2 * edges, np.int64),
         )  # fmt: skip
 
     def holds(self, nodes: int, edges: int) -> bool:
@@ -90,9 +91,7 @@ class GraphRoom:
     def missing(self) -> bool:
         """Whether the last fronts or programs did not fit."""
         most = self._found.max(axis=0)
-        return bool(
-            most[near_plan.FRONTS] > self.entries or most[near_plan.LENGTH] > self.length
-        )
+        return bool(most[near_plan.FRONTS] > self.entries or most[near_plan.LENGTH] > self.length)
 
     def kept(self, edges: int) -> tuple[tuple[Ints, ...], int, list[Ints]]:
         """Copy of what was written: tables of the graph, entries of its blocks, programs.

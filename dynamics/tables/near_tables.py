@@ -438,7 +438,7 @@ class NearTables:
         """Names of the planes of some parts."""
         parts = self.parts
         tied = numbers[parts.plane[numbers] >= 0].tolist()
-        return [parts.contacts[k].plane.body.name for k in tied]  # type: ignore[union-attr]
+        return [parts.contacts[k].plane.body.name for k in tied]
 
     def _in_order(self, numbers: Ints, planes: int) -> tuple[tuple[Ints, ...], int, list[Ints]]:
         """Tables and entries of the graph with planes, and programs in the orders of the model."""

@@ -89,6 +89,11 @@ class Workspace:
         Matrix values, magnitudes, arena, solution workspace and status of `graphsys.kernels`.
     """
 
+    work: Any
+    step_tables: tuple[Any, ...]
+    step_solver: tuple[Any, ...]
+    _model: Any
+
     def __init__(self, model: Model, memory: WorkMemory | None = None) -> None:
         tables = model.tables
         self.plan, self.constant = tables.plan, tables.constant
@@ -126,7 +131,6 @@ class Workspace:
             layout.contact_work_size(contacts, n), step,
         )  # fmt: skip
         self.solver = tuple(arrays[: len(solver)])
-        self.work: Any
         (
             self.pose, self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts,
             self.work,
@@ -134,11 +138,11 @@ class Workspace:
 
     def _step_in(self, graph: tuple[Any, ...]) -> None:
         """Arguments of steps of order 2."""
-        self.step_solver: tuple[Any, ...] = (
+        self.step_solver = (
             *self.solver, settling_columns(self.plan, self.work),
             *(graph if self.plan[layout.CONTACTS] > 0 else ()),
         )  # fmt: skip
-        self.step_tables: Any = (self.plan, self.constant, self.program)
+        self.step_tables = (self.plan, self.constant, self.program)
         self._kept = [self.work[: lasting(self.plan)]]
 
     def free(self) -> Workspace:

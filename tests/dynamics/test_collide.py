@@ -575,7 +575,9 @@ def watched_ball(height, wall=0.5):
     """
     mechanism = dy.Mechanism()
     mechanism.add_obstacle(dy.HalfSpace(), name="floor")
-    mechanism.add_obstacle(dy.Box(0.2, 2.0, 2.0, mass=1.0), name="wall", position=(wall + 0.1, 0, 0))
+    mechanism.add_obstacle(
+        dy.Box(0.2, 2.0, 2.0, mass=1.0), name="wall", position=(wall + 0.1, 0, 0)
+    )
     mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0, 0, height))
     mechanism.collide()
     model = mechanism.finalize(0.01)

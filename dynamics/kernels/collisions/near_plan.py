@@ -1,4 +1,4 @@
-"""Graph, plan and constants of a near model, from those of the whole model and parts of its pairs."""
+"""Graph, plan and constants of a near model: those of the whole model and parts of its pairs."""
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (

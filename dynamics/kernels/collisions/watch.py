@@ -1,7 +1,7 @@
 """The watch of a run: no step meets a pair of shapes that is not among the near ones.
 
-If a body uses up its allowance in a step, the near pairs are found anew for the way that it went. If
-there are no others, the step stands. Else it is taken back.
+If a body uses up its allowance in a step, the near pairs are found anew for the way that it went.
+If there are no others, the step stands. Else it is taken back.
 
 A watch is None, or a tuple: poses where the near pairs were found, reaches and allowances of the
 bodies (see `broad_phase`), the ways of those that used it up in a step that is taken back, flags,
