@@ -142,10 +142,7 @@ class NearRun:
                 if room:
                     break
                 continue
-            if flags[watching.TAKEN_BACK] != watching.TAKEN or watching.renew(
-                self._watched, self.state.n, model.timestep, self.state.data
-            ):
-                self._change()
+            self._change()
         return took
 
     def _record(self, done: int, count: int) -> Float:

@@ -589,52 +589,39 @@ def watched_ball(height, wall=0.5):
     return search, watched, state, work, info
 
 
-def test_a_step_is_taken_back_where_a_body_strays_in_between():
-    """At an end of any interval, not only of the last: bodies may come back."""
+@pytest.mark.parametrize(
+    ("way", "pairs"), [(0.1, 0), (0.19, 0), (0.21, 1)], ids=["near", "half way", "beyond"]
+)
+@pytest.mark.parametrize("comes_back", [False, True])
+def test_a_step_is_taken_back_where_a_body_may_have_met_another(way, pairs, comes_back):
+    """The wall is 0.4 m off, and near if twice the way reaches it, at any end of an interval."""
     search, watched, state, work, info = watched_ball(1.0)
-    start = state.copy()
-    away = state.copy()
-    away[0] = 0.2
+    start, away = state.copy(), state.copy()
+    away[0] = way
 
     watch.keep(watched, state, work, info)
     watch.begin(watched)
-    for pose in (away, start):
+    for pose in (away, start) if comes_back else (away,):
         watch.look(watched, pose)
-    state[0], work[:], info[:] = 0.01, 1.0, 2.0  # two intervals
-    assert watch.taken_back(watched, 1, 0.01, state, work, info)
-    assert state[0] == work.max() == info.max() == 0.0 and watched[watch.WAYS][0] == 0.2
-    assert watch.keep(watched, state, work, info)  # its controls are there
+    state[0], work[:], info[:] = 0.01, 1.0, 1.0
+    taken = pairs > 0
+    assert watch.taken_back(watched, 1, 0.01, state, work, info) == taken
+
+    assert state[0] == (0.0 if taken else 0.01)
+    assert work[0] == info[0] == (0.0 if taken else 1.0)
+    assert len(search.pairs) == pairs and search.watch.allowance == pytest.approx(2.0 * way)
+    np.testing.assert_array_equal(search.watch.start, start[:7])
+    assert search.flags[watch.RENEW] == taken  # a change of near models
+    assert watch.keep(watched, state, work, info) == taken  # its controls are there
 
     watch.look(watched, away)
     watch.begin(watched)  # another division of the step
     watch.look(watched, start)
     # what one set of pairs lets stray, another may not: the ways of all tries of a step count
-    assert watched[watch.WAYS][0] == 0.2
+    assert watched[watch.WAYS][0] == pytest.approx(way if taken else way - 0.01)
     assert not watch.taken_back(watched, 1, 0.01, state, work, info)
     assert not watch.keep(watched, state, work, info)  # the next step
     assert watched[watch.WAYS][0] == 0.0
-
-
-@pytest.mark.parametrize(
-    ("way", "stands", "pairs"), [(0.1, True, 0), (0.2, True, 0), (0.22, False, 1)]
-)
-def test_a_step_stands_if_a_body_beyond_its_allowance_can_have_met_nobody(way, stands, pairs):
-    """The wall is 0.4 m off, and near if twice the way reaches it."""
-    search, watched, state, work, info = watched_ball(1.0)
-    start = state.copy()
-    watch.keep(watched, state, work, info)
-    watch.begin(watched)
-    state[0], work[:], info[:] = way, 1.0, 1.0  # one interval
-    watch.look(watched, state)
-    assert watch.taken_back(watched, 1, 0.01, state, work, info) != stands
-
-    assert state[0] == (way if stands else 0.0) and work[0] == info[0] == (1.0 if stands else 0.0)
-    assert len(search.pairs) == pairs and search.watch.allowance == pytest.approx(2.0 * way)
-    np.testing.assert_array_equal(search.watch.start, start[:7])
-    # found anew already, for the way of the step: the run changes its near model
-    wanted = watch.NOT_TAKEN if stands else watch.TAKEN_AND_RENEWED
-    assert search.flags[watch.TAKEN_BACK] == wanted
-    assert watch.keep(watched, state, work, info) != stands
 
 
 # Starts

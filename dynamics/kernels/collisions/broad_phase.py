@@ -384,8 +384,8 @@ def speed_of(bodies, i, reach, state):
 def give_allowances(bodies, h, steps, part, reach, extent, state, ways, allowance):
     """allowance <- a part of each body's extent, and its way in some steps at its present speed.
 
-    At least twice the ``ways`` in which bodies used up theirs in a step that was taken back;
-    infinite of a body without shapes.
+    At least twice the ``ways`` of a step in which a body used up its own; infinite of a body without
+    shapes.
     """
     for i in range(reach.size):
         way = part * extent[i] + steps * h * speed_of(bodies, i, reach, state)
@@ -409,14 +409,19 @@ def way_of(i, reach, start, pose):
 
 
 @kernel
-def used_up(start, reach, allowance, pose, ways):
-    """Whether a body has used up its allowance since ``start``; ways <- the ways of those."""
-    found = False
+def used_up(start, reach, allowance, pose):
+    """Whether a body has used up its allowance since ``start``."""
     for i in range(reach.size):
-        way = way_of(i, reach, start, pose)
-        if way > allowance[i]:
-            ways[i], found = max(ways[i], way), True
-    return found
+        if way_of(i, reach, start, pose) > allowance[i]:
+            return True
+    return False
+
+
+@kernel
+def lengthen(start, reach, pose, ways):
+    """Ways of bodies <- those from ``start``, if longer."""
+    for i in range(reach.size):
+        ways[i] = max(ways[i], way_of(i, reach, start, pose))
 
 
 @kernel

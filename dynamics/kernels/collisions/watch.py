@@ -4,20 +4,19 @@ If a body uses up its allowance in a step, the near pairs are found anew for the
 If there are no others, the step stands. Else it is taken back.
 
 A watch is None, or a tuple: poses where the near pairs were found, reaches and allowances of the
-bodies (see `broad_phase`), the ways of those that used it up in a step that is taken back, flags,
-the near pairs, the state, the lasting numbers of the workspace and the info before the step, what
-a search needs (the steps and the part of an allowance, the shapes and the grid), and what
-`lay_idle` needs of planes.
+bodies (see `broad_phase`), their longest ways in this step, flags, the near pairs, the state, the
+lasting numbers of the workspace and the info before the step, what a search needs (the steps and
+the part of an allowance, the shapes and the grid), and what `lay_idle` needs of planes.
 """
 
 from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import POSE
-from dynamics.kernels.base.step_info import INTERVALS
 from dynamics.kernels.collisions.broad_phase import (
     are_among,
     give_allowances,
     grid_of,
+    lengthen,
     near_pairs,
     runs_out,
     shapes_of,
@@ -39,13 +38,10 @@ INFO = 8
 SEARCH = 9
 PLANES = 10
 # Flags
-RENEW = 0  # 1 if the near pairs have changed, or are to be found again
-TAKEN_BACK = 1  # `NOT_TAKEN`, or one of the marks after it
+RENEW = 0  # 1 if the near pairs have changed
+TAKEN_BACK = 1  # 1 if a body used up its allowance in the last step, which was taken back
 COUNT = 2  # near pairs
 FLAGS_SIZE = 3
-#: The last step stands; it was taken back; the same, and the near pairs have been found anew.
-NOT_TAKEN, TAKEN, TAKEN_AND_RENEWED = range(3)
-
 
 #: Pairs that may stay when they are near no more: so many, and one for so many near pairs. Without
 #: them a humanoid that is driven takes 1.25 times as long, 20 balls 1.15 times.
@@ -56,10 +52,10 @@ SPARE, SPARE_PART = 2, 8
 def keep(watch, state, work, info):
     """Keep all that a step changes; whether this step was taken back, its controls are there."""
     if watch is not None:
-        again = watch[FLAGS][TAKEN_BACK] != NOT_TAKEN
+        again = watch[FLAGS][TAKEN_BACK] == 1
         if not again:  # ways add up while a step is taken back: pairs could come and go in turns
             watch[WAYS][:] = 0.0
-        watch[FLAGS][RENEW], watch[FLAGS][TAKEN_BACK] = 0, NOT_TAKEN
+        watch[FLAGS][RENEW] = watch[FLAGS][TAKEN_BACK] = 0
         copy(state, watch[STATE])
         lasting = watch[WORK]
         for i in range(lasting.size):
@@ -73,15 +69,16 @@ def keep(watch, state, work, info):
 def begin(watch):
     """Begin a division of the step into intervals."""
     if watch is not None:
-        watch[FLAGS][TAKEN_BACK] = NOT_TAKEN
+        watch[FLAGS][TAKEN_BACK] = 0
 
 
 @kernel
 def look(watch, pose):
     """Look where bodies are after an interval. In between they are nearer to its ends."""
     if watch is not None:
-        if used_up(watch[START], watch[REACH], watch[ALLOWANCE], pose, watch[WAYS]):
-            watch[FLAGS][TAKEN_BACK] = TAKEN
+        lengthen(watch[STATE], watch[REACH], pose, watch[WAYS])
+        if used_up(watch[START], watch[REACH], watch[ALLOWANCE], pose):
+            watch[FLAGS][TAKEN_BACK] = 1
 
 
 @kernel
@@ -118,26 +115,12 @@ def renew(watch, bodies, h, state):
 
 
 @kernel
-def stands(watch, bodies, h, state, info):
-    """Whether a step in which a body used up its allowance met none but the near pairs.
-
-    They are found anew where it began. Poses in the middle of a step are not there any more.
-    """
-    if info[INTERVALS] > 1.0:
-        return False
-    if renew(watch, bodies, h, watch[STATE]):
-        watch[FLAGS][TAKEN_BACK] = TAKEN_AND_RENEWED
-        return False
-    return not used_up(watch[START], watch[REACH], watch[ALLOWANCE], state, watch[WAYS])
-
-
-@kernel
 def taken_back(watch, bodies, h, state, work, info):
-    """Whether the step was taken back, as a body used up its allowance."""
+    """Whether the step was taken back, as a body used up its allowance and others were near."""
     if watch is not None:
-        if watch[FLAGS][TAKEN_BACK] == TAKEN:
-            if stands(watch, bodies, h, state, info):
-                watch[FLAGS][TAKEN_BACK] = NOT_TAKEN
+        if watch[FLAGS][TAKEN_BACK] == 1:
+            if not renew(watch, bodies, h, watch[STATE]):  # for twice the ways of this step
+                watch[FLAGS][TAKEN_BACK] = 0
                 return False
             watch[FLAGS][RENEW] = 1
             copy(watch[STATE], state)
@@ -152,6 +135,7 @@ def expires(watch, bodies, h, state):
     """Whether the near pairs are others before the next step, for which they are found again."""
     if watch is not None:
         if runs_out(bodies, h, watch[START], watch[REACH], watch[ALLOWANCE], state):
+            watch[WAYS][:] = 0.0  # of a step that stands
             if renew(watch, bodies, h, state):
                 watch[FLAGS][RENEW] = 1
                 return True
