@@ -121,6 +121,7 @@ class Task:
         check_start(model, self.start)
         self.least, self.greatest = _limits(model, self.space)
         given = () if sensors is None else sensors
+        self._outside = np.zeros((1, 0))  # wrenches: none
         self._with_planes = any(one.plane for one in model.mechanism.contacts.values())
         self.sensors = given if isinstance(given, Sensors) else Sensors(model, given)
         count = 2 * self.space.size + sum(self.sensors.sizes.values())
@@ -218,7 +219,7 @@ class Task:
         """`advance` of a model that finds its contacts."""
         model, near, done = self.model, self.model.near, np.ones(len(states), bool)
         assert near is not None
-        outside, callbacks = np.zeros((1, 0)), model.tables.callbacks
+        outside, callbacks = self._outside, model.tables.callbacks
         for i, (action, trace) in enumerate(zip(actions, traces)):
             start = model.state_of(states[i], trace.steps * model.timestep)
             start.interval, start.memory = trace.interval, trace.memory

@@ -4,9 +4,10 @@ If a body uses up its allowance in a step, the near pairs are found anew for the
 If there are no others, the step stands. Else it is taken back.
 
 A watch is None, or a tuple: poses where the near pairs were found, reaches and allowances of the
-bodies (see `broad_phase`), their longest ways in this step, flags, the near pairs, the state, the
-lasting numbers of the workspace and the info before the step, what a search needs (the steps and
-the part of an allowance, the shapes and the grid), and what `lay_idle` needs of planes.
+bodies (see `broad_phase`), their longest ways in this step where one used up its own, flags, the
+near pairs, the state, the lasting numbers of the workspace and the info before the step, what a
+search needs (the steps and the part of an allowance, the shapes and the grid), and what `lay_idle`
+needs of planes.
 """
 
 from dynamics.kernels.base.copying import copy
@@ -76,8 +77,8 @@ def begin(watch):
 def look(watch, pose):
     """Look where bodies are after an interval. In between they are nearer to its ends."""
     if watch is not None:
-        lengthen(watch[STATE], watch[REACH], pose, watch[WAYS])
         if used_up(watch[START], watch[REACH], watch[ALLOWANCE], pose):
+            lengthen(watch[STATE], watch[REACH], pose, watch[WAYS])
             watch[FLAGS][TAKEN_BACK] = 1
 
 
