@@ -384,8 +384,8 @@ def speed_of(bodies, i, reach, state):
 def give_allowances(bodies, h, steps, part, reach, extent, state, ways, allowance):
     """allowance <- a part of each body's extent, and its way in some steps at its present speed.
 
-    At least twice the ``ways`` of a step in which a body used up its own; infinite of a body without
-    shapes.
+    At least twice the ``ways`` of a step in which a body used up its own; infinite of a body
+    without shapes.
     """
     for i in range(reach.size):
         way = part * extent[i] + steps * h * speed_of(bodies, i, reach, state)
