@@ -46,7 +46,7 @@ PLANE = layout.POSE + 3 * layout.TWIST
 #: Allowance of a body: part of the least half size of its shapes, and steps at its present speed.
 #: With 2 steps a driven humanoid takes 1.13 times as long, as more pairs are near: their blocks
 #: fill the factors. With 1 it takes 1.23 times as long: more near models.
-PART, STEPS = 0.1, 1.5
+PART, STEPS = 0.15, 1.5
 #: Near models are kept up to this size of their arrays, bytes: 1,300 of a humanoid that rolls,
 #: where one change in ten to fifty meets an old one. The newest always is.
 KEPT = 128e6

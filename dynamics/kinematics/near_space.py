@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NearSpace", "NearWork"]
 
-#: Workspaces that are kept: more than a walking robot has sets of near pairs. One more takes 20 us.
-SPACES = 16
+#: Workspaces that are kept: more than a walking robot or a heap of 20 balls has sets of near pairs.
+#: One more takes 20 us.
+SPACES = 64
 
 
 class NearSpace(Workspace):

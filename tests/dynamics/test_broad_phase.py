@@ -274,7 +274,7 @@ def test_near_models_are_kept_up_to_a_size_and_made_again_the_same(monkeypatch):
     mechanism = dy.Mechanism()
     mechanism.add_obstacle(dy.HalfSpace(), name="floor")
     for k in range(4):
-        mechanism.add_body(SHAPES[1], name=k, position=(0, 0, 0.2 + 0.27 * k))
+        mechanism.add_body(SHAPES[1], name=k, position=(0, 0, 0.2 + 0.35 * k))
     mechanism.collide()
     motions = []
     for kept in (near_models.KEPT, 1.0):
