@@ -577,7 +577,7 @@ class Model:
         with interrupts.around(self.tables.callbacks), run:
             if run.advance(0, 1) == 0:
                 bad = int(run.info[step_info.STATUS])
-                raise failure(run.near.model, bad, 0, state.time, run.info)
+                raise failure(self.near.named(run.near), bad, 0, state.time, run.info)
             after = run.whole(state.time + self.timestep)
         return after, self._reported(run.info, state, after)
 

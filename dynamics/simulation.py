@@ -301,7 +301,7 @@ def _through_near_models(
             gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
             _warn(trajectory, beyond, every, float(gain))
         if stopped is None and done < steps and ended is None:
-            stopped = _failure(run.near.model, call, done, totals, info)
+            stopped = _failure(model.near.named(run.near), call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
     return trajectory
 

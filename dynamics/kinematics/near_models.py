@@ -251,7 +251,7 @@ class NearModels:
         Returns
         -------
         Model
-            Its workspaces lie in the same memory as those of runs.
+            Its workspaces lie in the same memory as those of runs, and hold what the last one left.
         """
         tables = self.tables.named(near.parts, near.arrays)
         contacts = [self.tables.parts.contacts[k] for k in near.parts.tolist()]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dynamics.kernels.base import layout
 from dynamics.tables.workspace import WorkMemory, Workspace
 
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
     from dynamics.kinematics.near_models import NearModel
 
 __all__ = ["NearSpace", "NearWork"]
+
+Float = NDArray[np.float64]
 
 #: Workspaces that are kept: more than a walking robot or a heap of 20 balls has sets of near pairs.
 #: One more takes 20 us.
@@ -48,6 +53,13 @@ class NearWork(WorkMemory):
     def __init__(self) -> None:
         super().__init__()
         self._spaces: OrderedDict[NearModel, NearSpace] = OrderedDict()
+
+    def arrays(self, *sizes: int) -> list[Float]:
+        """As of `WorkMemory`; workspaces in smaller memory of before are forgotten."""
+        before, found = self._numbers, super().arrays(*sizes)
+        if self._numbers is not before:
+            self._spaces.clear()
+        return found
 
     def space(self, near: NearModel) -> NearSpace:
         """Workspace of a near model.
