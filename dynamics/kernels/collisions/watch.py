@@ -45,7 +45,7 @@ COUNT = 2  # near pairs
 FLAGS_SIZE = 3
 
 #: Pairs that may stay when they are near no more: so many, and one for so many near pairs. Without
-#: them a humanoid that is driven takes 1.25 times as long, 20 balls 1.15 times.
+#: them a humanoid that is driven takes 1.16 times as long, 20 balls 1.05 times.
 SPARE, SPARE_PART = 2, 8
 
 
