@@ -105,16 +105,16 @@ def program_in_order(
         none[k] = False
     blocks = by_block[: BLOCK_ROWS * m + SIZES]
     nodes, count, length = choose_structure(
-        graph, (start, neighbor), (step_node, position, parent, below, front_start), none, none, 0,
-        FIXED, False, front, fill, row_of, super_start, by_step, blocks, by_entry,
+        graph, (start, neighbor), (step_node, position, parent, below, front_start), none, none,
+        none, 0, FIXED, False, front, fill, row_of, super_start, by_step, blocks, by_entry,
     )  # fmt: skip
     found[LENGTH] = length
     if length > program.size:
         return
     panels = program[:length]
     write_program(
-        (front_start, front), none, 0, False, nodes, row_of, super_start[: count + 1], by_step,
-        blocks, by_entry, panels,
+        (front_start, front), none, none, 0, False, nodes, row_of, super_start[: count + 1],
+        by_step, blocks, by_entry, panels,
     )  # fmt: skip
     if nodes < n:
         super_of_row = rows[: row_start[n]]
