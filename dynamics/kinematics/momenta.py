@@ -69,11 +69,12 @@ def velocities_of(tables: Tables, pose: Float, momentum: Float) -> Float:
     inertias, G = _rotors(tables, pose, tables.constant)
     some = inertias > 0.0
     inertias, G = inertias[some], G[some]
-    # momenta of rotors are unknowns: M + G^T I G has no digits of bodies that weigh 1e-10 of theirs
+    # momenta of rotors are unknowns: M + G^T I G has no digits of bodies that weigh 1e-10 of them;
+    # pivots of symmetric factors would leave noise in velocities of such bodies
     bodies = bsr_array((blocks, np.arange(n), np.arange(n + 1)))
     whole = block_array([[bodies, G.T], [G, -diags_array(1.0 / inertias)]])
     m = inertias.size
-    system = gs.System.from_scipy(whole, [layout.TWIST] * n + [1] * m, symmetric=True)
+    system = gs.System.from_scipy(whole, [layout.TWIST] * n + [1] * m)
     V = np.asarray(system.solve(np.concatenate([momentum.ravel(), np.zeros(m)])))
     return V[: layout.TWIST * n].reshape(n, layout.TWIST)
 
