@@ -22,7 +22,7 @@ METIS_ORDERS = 4
 #: And if they cost next to nothing. Sixteen save another 2 % of the operations, now and then 20 %.
 MOST_METIS_ORDERS = 16
 #: METIS is asked again only if its first order takes at most so many times the operations of the
-#: best other one: on grids level sets take 0.5 to 1.1 times the operations of METIS' best orders.
+#: best other one: on grids level sets take 0.7 to 1.1 times the operations of METIS' best orders.
 PROMISING = 1.1
 #: Imbalances of the parts that METIS may take, in thousandths, for grids in space and in the plane:
 #: its default is 200. Parts of very different sizes save a fifth of the operations of plane grids
