@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.errors import UnknownEdgeError
 from graphsys.kernels.single.matrix import is_symmetric
 from graphsys.matrix import from_scipy as cutting
 from graphsys.matrix.assembly import Chosen, graph_of_blocks
@@ -105,9 +106,9 @@ class System(Sealed):
         self.symmetric = as_symmetry(symmetric, self.dtype)
         n_rows = self.graph.rows
         self.shape = (n_rows, n_rows)
-        self.entry_at: NDArray[np.int64] | None = None
         self._values = np.zeros(self.graph.nnz, dtype=self.dtype)
         self._entries: cutting.Entries | None = None
+        self._block_pattern: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         self._offsets: Any = None
         self._symbolic: Symbolic | None = None
         if blocks is not None:
@@ -188,12 +189,16 @@ class System(Sealed):
         TypeError, ValueError
             Where A is not sparse, square, finite and of a supported dtype, or dims do not fit.
         """
+        if dims is None and (blocks := cutting.square_blocks(A)) is not None:
+            graph = blocks.graph(labels)
+            system = cls(graph, dtype=blocks.numbers.dtype, symmetric=symmetric)
+            system._block_pattern = blocks.start, blocks.j
+            if not system._add_blocks(blocks, system._values):
+                system._set_entries(cutting.canonical(A))
+            return system
         rows = cutting.canonical(A)
-        if dims is None and getattr(A, "format", "") == "bsr" and A.blocksize[0] == A.blocksize[1]:
-            dims = A.blocksize[0]
         system = cls(cutting.cut(rows, dims, labels), dtype=rows.dtype, symmetric=symmetric)
         system._entries = cutting.entries_at(system.graph, rows)
-        system.entry_at = system._entries.at
         system._set_entries(rows)
         return system
 
@@ -371,10 +376,34 @@ class System(Sealed):
         ValueError
             Where A has another shape, an entry outside the blocks, or one not finite.
         """
+        if (blocks := cutting.square_blocks(A)) is not None and A.shape == self.shape:
+            values = np.zeros_like(self._values)
+            if self._add_blocks(blocks, values):
+                self._values[...] = values
+                return
         rows = cutting.canonical(A)
         if rows.shape != self.shape:
             raise ValueError(f"A has shape {rows.shape}, the system has {self.shape}")
         self._set_entries(rows)
+
+    def _add_blocks(self, blocks: cutting.SquareBlocks, values: Array) -> bool:
+        """Add the blocks of a BSR matrix to values, if they are blocks here and need no checks."""
+        numbers = blocks.numbers
+        plain = not self.symmetric and numbers.dtype == self.dtype
+        if not plain or (self.graph.size != numbers.shape[1]).any():
+            return False
+        try:
+            Chosen(self.graph, blocks.i, blocks.j).put(numbers, values, False, adding=True)
+        except (UnknownEdgeError, ValueError):  # the wrong entry has a name in CSR
+            return False
+        return True
+
+    @property
+    def entry_at(self) -> NDArray[np.int64] | None:
+        """With `from_scipy`: place in `values` of each entry of the matrix in canonical CSR."""
+        if self._entries is None and self._block_pattern is not None:
+            self._entries = cutting.entries_of_blocks(self.graph, *self._block_pattern)
+        return None if self._entries is None else self._entries.at
 
     def _set_entries(self, rows: Any) -> None:
         """`set_from_scipy` for a canonical CSR array of this shape."""
@@ -463,7 +492,7 @@ class System(Sealed):
         """Transposed system, a copy."""
         other = self.copy()
         other.set_from_scipy(self.to_scipy().T)
-        other.entry_at = other._entries = None
+        other._entries = other._block_pattern = None
         return other
 
     @property

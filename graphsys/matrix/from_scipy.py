@@ -24,17 +24,20 @@ from graphsys.matrix.scipy_tables import checked
 __all__ = [
     "LARGEST_FOUND_BLOCK",
     "Entries",
+    "SquareBlocks",
     "canonical",
     "check_finite",
     "coordinates",
     "cut",
     "entries_at",
+    "entries_of_blocks",
     "equal_rows",
     "find_blocks",
     "find_equal",
     "neighbor_lists",
     "offsets",
     "similar_rows",
+    "square_blocks",
     "symmetric_values",
     "to_scipy",
 ]
@@ -72,6 +75,53 @@ class Entries:
     def fit(self, rows: Any) -> bool:
         """True if a canonical CSR array has this pattern."""
         return np.array_equal(rows.indptr, self.start) and np.array_equal(rows.indices, self.column)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SquareBlocks:
+    """Blocks of a BSR matrix, which become those of a system without a list of entries.
+
+    Attributes
+    ----------
+    start, j : ndarray of int, shape (n + 1,) and (m,)
+        `indptr` and `indices`, in no order within a row, repeats allowed; copies.
+    numbers : ndarray, shape (m, s, s)
+        Those of the matrix itself.
+    """
+
+    start: Int
+    j: Int
+    numbers: NDArray[Any]
+
+    @property
+    def i(self) -> Int:
+        """Node of the row of each block, shape (m,)."""
+        return np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
+
+    def graph(self, labels: Iterable[Hashable] | None) -> BlockGraph:
+        """Graph with a node for each row of blocks."""
+        n = self.start.size - 1
+        names = tuple(range(n)) if labels is None else tuple(labels)
+        size = block_sizes(np.full(n, self.numbers.shape[1]), names)
+        return from_pairs(names, size, self.i, self.j)
+
+
+def square_blocks(matrix: Any) -> SquareBlocks | None:
+    """Blocks of a square BSR matrix with square blocks, None for others.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where the dtype is not supported, or an index is out of range.
+    """
+    if getattr(matrix, "format", "") != "bsr" or matrix.shape[0] != matrix.shape[1]:
+        return None
+    numbers = checked(matrix, "A").data
+    count = int(matrix.indptr[-1])
+    if numbers.shape[1] != numbers.shape[2] or count == 0:
+        return None
+    start, j = matrix.indptr.astype(np.int64), matrix.indices[:count].astype(np.int64)
+    return SquareBlocks(start, j, numbers[:count].astype(as_dtype(numbers.dtype), copy=False))
 
 
 def canonical(matrix: Any) -> Any:
@@ -274,6 +324,15 @@ def entries_at(graph: BlockGraph, rows: Any) -> Entries:
     for array in (entries.start, entries.column, entries.at):
         array.setflags(write=False)
     return entries
+
+
+def entries_of_blocks(graph: BlockGraph, start: Int, j: Int) -> Entries:
+    """Places in `values` of the entries of `SquareBlocks` in canonical CSR."""
+    side = int(graph.size[0])
+    there = np.ones((j.size, side, side), np.int8)
+    rows = sp.bsr_array((there, j, start), shape=(graph.rows, graph.rows)).tocsr()
+    rows.sum_duplicates()
+    return entries_at(graph, rows)
 
 
 def coordinates(graph: BlockGraph) -> tuple[Int, Int]:

@@ -1,5 +1,7 @@
 """Blocks as arrays: `add`, `set`, `places`, `from_blocks`, and what users of scipy expect."""
 
+import pickle
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -192,6 +194,46 @@ def test_blocks_of_a_bsr_matrix_are_the_nodes():
     system = gs.System.from_scipy(bsr_array(dense, blocksize=(3, 3)))
     assert system.graph.size.tolist() == [3] * 4
     assert np.array_equal(system.toarray(), dense)
+
+
+@given(st.data())
+def test_bsr_matrices_give_what_their_entries_give(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    side, n = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 6))
+    dtype = data.draw(st.sampled_from([float, np.float32, complex, int]))
+    count = data.draw(st.integers(1, 12))  # in no order, with repeats
+    start = np.sort(np.append(rng.integers(0, count + 1, n - 1), [0, count]))
+    numbers = (8 * rng.normal(size=(count, side, side))).astype(dtype)
+    shape = (n * side, n * side)
+    A = bsr_array((numbers, rng.integers(0, n, count), start), shape=shape)
+    system, by_entries = gs.System.from_scipy(A), gs.System.from_scipy(A.tocsr(), side)
+    rounding = count * np.finfo(system.dtype).eps * abs(numbers).sum()
+    assert np.abs(system.toarray() - by_entries.toarray()).max() <= rounding
+    assert system.labels == by_entries.labels and system.dtype == by_entries.dtype
+    assert np.array_equal(system.graph.neighbor, by_entries.graph.neighbor)
+    again = pickle.loads(pickle.dumps(system))
+    assert np.array_equal(again.entry_at, by_entries.entry_at)
+    system.set_from_scipy(2 * A)
+    assert np.abs(system.toarray() - 2 * by_entries.toarray()).max() <= 2 * rounding
+
+
+def test_bsr_matrices_that_are_wrong_are_named_by_their_entries():
+    A = bsr_array(np.kron(np.eye(2), np.ones((2, 2))), blocksize=(2, 2))
+    system = gs.System.from_scipy(A, labels=["a", "b"])
+    before = system.values.copy()
+    wrong, full = A.copy(), bsr_array(np.ones((4, 4)), blocksize=(2, 2))
+    wrong.data[1, 0, 1] = np.nan
+    for make in (system.set_from_scipy, gs.System.from_scipy):
+        with pytest.raises(ValueError, match=r"A\[2, 3\] is nan: every entry must be finite"):
+            make(wrong)
+    with pytest.raises(ValueError, match=r"A\[0, 2\] lies outside .* no edge joins 'a' and 'b'"):
+        system.set_from_scipy(full)
+    with pytest.raises(ValueError, match="2 block sizes for 3 nodes"):
+        gs.System.from_scipy(A, labels=["a", "b", "c"])
+    assert np.array_equal(system.values, before)
+    full.data[0, 0, 1] = 5.0
+    with pytest.raises(ValueError, match="symmetric"):
+        gs.System.from_scipy(full, symmetric=True)
 
 
 REFUSED = [
