@@ -78,10 +78,11 @@ def simulate(
     controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), or mapping
         Controls where there is no controller: the same throughout, constant in each step, or at
         the times ``(k + model.nodes) timestep`` of each step k, which keeps the order of the method
-        where they vary. By name of joint or spring they are the same throughout, 0 for the others.
+        where they vary. By name of joint or spring: a number or shape (k,) throughout, (steps,)
+        or (steps, k) for its k coordinates in each step; 0 for the others.
     wrenches : array_like, shape (6 n,) or (steps, 6 n), or mapping, optional
         External force (world, N) and torque (body frame, N m) on every body at its centre of mass,
-        the same throughout or in each step; or by name of body, shape (6,), the same throughout.
+        the same throughout or in each step; or by name of body, shape (6,) or (steps, 6).
     every : int, optional
         Steps between records.
     accuracy : float, optional
@@ -418,7 +419,8 @@ def _inputs(model: Model, controls: Any, wrenches: Any, steps: int) -> tuple[Flo
         _check_length(table, f"controls of {names}", steps)
     outside = np.zeros((1, 0))
     if isinstance(wrenches, Mapping):
-        outside = inputs.wrenches_of(model, wrenches)[None]
+        outside = inputs.wrenches_table(model, wrenches)
+        _check_length(outside, "wrenches", steps)
     elif wrenches is not None:
         outside = np.atleast_2d(np.array(wrenches, np.float64, order="C"))
         if outside.shape[1] != 6 * model.n_bodies or not np.isfinite(outside).all():

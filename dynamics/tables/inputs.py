@@ -90,6 +90,7 @@ def controls_table(model: Model, controls: Any) -> Float:
     ----------
     model : Model
     controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), or mapping
+        By name, what does not change or one row for each step.
 
     Returns
     -------
@@ -99,9 +100,15 @@ def controls_table(model: Model, controls: Any) -> Float:
     ------
     ValueError
         Where its shape is another, or it is not finite.
+    UnknownNameError
+        Where it names what is not actuated.
     """
     if isinstance(controls, Mapping):
-        return controls_of(model, controls)[None]
+        start = model.tables.control_start
+        for name in controls:
+            if name not in start:
+                raise UnknownNameError(f"{name!r} is not actuated; actuated are {list(start)}")
+        return _side_by_side(controls, start, model.n_controls, "control of")
     table = np.array(controls, np.float64, order="C")
     c, nodes = model.n_controls, model.nodes.size
     table = np.atleast_2d(table)
@@ -111,6 +118,37 @@ def controls_table(model: Model, controls: Any) -> Float:
             f"actuated are {model.tables.control_names}"
         )
     return table.reshape(len(table), -1)
+
+
+def _side_by_side(
+    given: Mapping[Hashable, ArrayLike], start: Mapping[Any, tuple[int, int]], size: int, what: str
+) -> Float:
+    """Columns by name in one table of `size` columns, zero where nothing is given.
+
+    A name has ``count`` columns from ``first`` on, ``start[name] = first, count``. It gets numbers
+    of shape (count,) for all rows, or of shape (rows, count), also (rows,) for one column.
+    """
+    parts, rows = {}, {}
+    for name, value in given.items():
+        count, part = start[name][1], np.asarray(value, np.float64)
+        if part.ndim == 1 and count == 1 and part.size != 1:
+            part = part[:, None]
+        shape = (len(part), count) if part.ndim == 2 and len(part) else (count,)
+        parts[name] = rotation.as_numbers(np.atleast_1d(part), shape, f"{what} {name!r}")
+        rows[name] = len(part) if part.ndim == 2 else 1
+    most = max(rows.values(), default=1)
+    for name, count in rows.items():
+        if count not in (1, most):
+            longest = max(rows, key=lambda one: rows[one])
+            raise ValueError(
+                f"{what} {name!r} has {count} rows and {what} {longest!r} has {most}: give as many "
+                "rows for each, or one for all steps"
+            )
+    out = np.zeros((most, size))
+    for name, part in parts.items():
+        first, count = start[name]
+        out[:, first : first + count] = part
+    return out
 
 
 def controls_from_commands(
@@ -244,3 +282,20 @@ def wrenches_of(model: Model, wrenches: Mapping[Hashable, ArrayLike] | None) -> 
     for name, wrench in wrenches.items():
         out[model.body_number(name)] = rotation.as_numbers(wrench, (6,), f"wrench on {name!r}")
     return out.ravel()
+
+
+def wrenches_table(model: Model, wrenches: Mapping[Hashable, ArrayLike]) -> Float:
+    """One row of wrenches for all steps or for each.
+
+    Parameters
+    ----------
+    model : Model
+    wrenches : mapping
+        As for `wrenches_of`, each of shape (6,) or (steps, 6).
+
+    Returns
+    -------
+    ndarray of float, shape (1 or steps, 6 n) or (1, 0)
+    """
+    start = {name: (6 * model.body_number(name), 6) for name in wrenches}
+    return _side_by_side(wrenches, start, 6 * model.n_bodies if start else 0, "wrench on")

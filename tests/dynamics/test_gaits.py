@@ -1,4 +1,4 @@
-"""Examples of gaits: quadrupeds walk as far as their steps reach, Cassie at the speed asked for."""
+"""Examples of gaits: quadrupeds go as far as their steps reach, Cassie at the speed asked for."""
 
 import runpy
 import sys
@@ -14,6 +14,7 @@ from .others import SHARED, package_files
 
 EXAMPLES = Path(__file__).parents[2] / "docs/examples"
 trot = runpy.run_path(str(EXAMPLES / "trot.py"))
+five_bar = runpy.run_path(str(EXAMPLES / "five_bar_quadruped.py"))
 
 
 def check(path=None, within=None, seconds=4.0):
@@ -37,6 +38,32 @@ def test_a_robot_of_the_authors_trots():
     if not (SHARED / "a1.urdf").is_file():
         pytest.skip("the models of others are not beside this checkout")
     check(SHARED / "a1.urdf")
+
+
+def test_angles_of_a_five_bar_leg_put_its_foot_there():
+    turn = np.random.default_rng(0).uniform(-1.0, 1.0, 50)
+    way = -np.linspace(0.12, 0.28, 50)[:, None] * np.stack([np.sin(turn), np.cos(turn)], -1)
+    q = five_bar["angles"](way)
+    knees = -five_bar["UPPER"] * np.stack([np.sin(q), np.cos(q)], -1)  # (50, motors, x and z)
+    lower = np.linalg.norm(way[:, None] - knees, axis=-1)
+    np.testing.assert_allclose(lower, five_bar["LOWER"], rtol=1e-14)
+    assert (q[:, 0] > q[:, 1]).all() and np.allclose(q.mean(1), turn)
+
+
+@pytest.mark.parametrize("speed", [-0.5, 0.6, 1.0])
+def test_a_quadruped_of_five_bar_legs_trots(speed):
+    seconds = 4.0
+    motion = five_bar["walk"](seconds, speed)
+    x, q = motion.body("trunk")
+    up = rotation.rotate(q, np.broadcast_to((0.0, 0.0, 1.0), (len(q), 3)))[:, 2]
+    way = speed * (seconds - 0.5 * five_bar["RAMP"])  # feet slip a little
+
+    assert up.min() > np.cos(0.1) and x[:, 2].min() > 0.9 * five_bar["STANDS"]
+    assert 0.8 < (x[-1, 0] - x[0, 0]) / way < 1.0 and abs(x[-1, 1]) < 0.1 * abs(way)
+    assert motion.constraint_violation().max() < 1e-9
+    for leg in five_bar["HIPS"]:  # each foot leaves the ground and comes back
+        gap = motion.contact(f"{leg} ground").gap
+        assert gap.max() > 0.5 * five_bar["LIFT"] and -1e-9 < gap.min() < 1e-4
 
 
 @pytest.mark.slow

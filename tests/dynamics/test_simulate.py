@@ -70,6 +70,59 @@ def test_wrenches_by_name_are_those_of_all_steps():
     assert (by_name.states == all_of.states).all() and not (all_of.states[-1] == state.data).all()
 
 
+def two_motors():
+    """A hinge and a ball joint, both driven."""
+    mech = dy.Mechanism()
+    one, two = (mech.add_body(dy.Box(0.1, 0.1, 0.5, mass=1.0), name=name) for name in "ab")
+    down = {"parent_point": (0, 0, -0.25), "child_point": (0, 0, 0.25), "actuated": True}
+    mech.add_joint(dy.Revolute(mech.world, one, (0, 1, 0), name="hinge", **down))
+    mech.add_joint(dy.Spherical(one, two, name="ball", **down))
+    model = mech.finalize(0.01)
+    return model, model.initial_state()
+
+
+def test_controls_and_wrenches_by_name_may_change_from_step_to_step():
+    model, state = two_motors()
+    rng = np.random.default_rng(0)
+    hinge, ball, push = rng.normal(size=5), rng.normal(size=(5, 3)), rng.normal(size=(5, 6))
+    both = np.column_stack([hinge, ball]), np.hstack([np.zeros((5, 6)), push])
+    wanted = dy.simulate(model, state, 0.05, controls=both[0], wrenches=both[1])
+    for one in (hinge, hinge[:, None]):
+        controls = {"ball": ball, "hinge": one}
+        motion = dy.simulate(model, state, 0.05, controls=controls, wrenches={"b": push})
+        assert np.array_equal(motion.states, wanted.states)
+
+    steady = dy.simulate(model, state, 0.05, controls={"hinge": hinge, "ball": [1.0, 0.0, 2.0]})
+    table = np.column_stack([hinge, np.tile([1.0, 0.0, 2.0], (5, 1))])
+    assert np.array_equal(steady.states, dy.simulate(model, state, 0.05, controls=table).states)
+    one_step = dy.simulate(model, state, 0.01, controls={"hinge": [1.0]})
+    assert np.array_equal(
+        one_step.states, dy.simulate(model, state, 0.01, controls=[1, 0, 0, 0]).states
+    )
+
+
+@pytest.mark.parametrize(
+    ("controls", "sentence"),
+    [
+        ({"ball": np.ones(5)}, r"control of 'ball' has shape \(5,\), it must be \(3\)"),
+        ({"ball": np.ones((5, 2))}, r"control of 'ball' has shape \(5, 2\), it must be \(5, 3\)"),
+        ({"hinge": [0.0, np.nan] * 5}, "control of 'hinge'"),
+        ({"hinge": []}, "control of 'hinge'"),
+        ({"hinge": np.ones(4)}, "controls of 'hinge', 'ball' have 4 rows for 5 steps"),
+        (
+            {"hinge": np.ones(6), "ball": np.ones((5, 3))},
+            "control of 'ball' has 5 rows and control of 'hinge' has 6",
+        ),
+    ],
+)
+def test_controls_by_name_of_another_shape_are_refused(controls, sentence):
+    model, state = two_motors()
+    with pytest.raises(ValueError, match=sentence):
+        dy.simulate(model, state, 0.05, controls=controls)
+    with pytest.raises(ValueError, match="wrench on 'a' has 3 rows and wrench on 'b' has 5"):
+        dy.simulate(model, state, 0.05, wrenches={"a": np.ones((3, 6)), "b": np.ones((5, 6))})
+
+
 def test_inputs_that_contradict_or_are_no_numbers_are_refused():
     model, state = cart_pole()
     both = {"controller": lambda state, time: [0.0], "controls": [1.0]}
