@@ -1,12 +1,13 @@
-"""Theo Jansen's walker compared with MuJoCo: hinges of a tree, and soft ``connect`` for its loops.
+"""Walkers of closed linkages compared with MuJoCo: hinges of a tree, soft ``connect`` for loops.
 
-``python -m benchmarks.walking_linkage`` in ``asv_benchmarks`` prints the table of docs/robots.md:
-processor time of six seconds, and how far loops are open at most.
+``python -m benchmarks.walking_linkage`` in ``asv_benchmarks`` prints the tables of docs/robots.md:
+processor time of Theo Jansen's walker and of a quadruped of five-bar legs in six seconds, and how
+far loops are open at most.
 """
 
-import math
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,25 +16,72 @@ import dynamics as dy
 from dynamics import rotation
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs/examples"))
-import jansen_walker as example
+import five_bar_quadruped
+import jansen_walker
 
-SECONDS, STEP = 6.0, 0.005
-#: Attributes of ``connect`` and of geoms, and steps in s.
-CASES = (
-    ("", 5e-4), ('solref="0.004 1"', 2e-3), ('solref="0.001 1"', 2e-3), ('solref="0.001 1"', 5e-4),
-    ('solref="0.0002 1" solimp="0.9999 0.9999 0.001"', 1e-4),
-)  # fmt: skip
+SECONDS = 6.0
+TIGHT = 'solref="0.0002 1" solimp="0.9999 0.9999 0.001"'
+
+
+@dataclass(frozen=True)
+class Walker:
+    """A robot for both programs.
+
+    Attributes
+    ----------
+    make : callable
+        Its model by the timestep.
+    steps : tuple of float
+        Of `dynamics`, s.
+    root : str
+        The body that is free in MuJoCo.
+    actuator : str
+        Of MJCF, for a joint's name.
+    controls : callable
+        Controls of `dynamics` by name, by the timestep; those of one step or of each.
+    commands : callable
+        Targets of MuJoCo's actuators, likewise.
+    cases : tuple
+        Attributes of ``connect`` and of geoms, and steps in s, for MuJoCo.
+    """
+
+    make: object
+    steps: tuple
+    root: str
+    actuator: str
+    controls: object
+    commands: object
+    cases: tuple
+
+
+WALKERS = {
+    "Theo Jansen's walker": Walker(
+        jansen_walker.walker, (0.005,), "frame", '<velocity joint="{}" kv="300"/>',
+        lambda step: None, lambda step: {"motor": [2.0 * np.pi * jansen_walker.TURNS]},
+        (("", 5e-4), ('solref="0.004 1"', 2e-3), ('solref="0.001 1"', 2e-3),
+         ('solref="0.001 1"', 5e-4), (TIGHT, 1e-4)),
+    ),
+    "quadruped of five-bar legs": Walker(
+        lambda step: five_bar_quadruped.built().finalize(step), (0.002, 0.005), "trunk",
+        '<position joint="{}" kp="120" kv="1.5" forcerange="-3.5 3.5"/>',
+        *2 * (lambda step: five_bar_quadruped.targets(step, SECONDS, 0.6),),
+        (("", 2e-3), ("", 5e-4), ('solref="0.004 1"', 2e-3), ('solref="0.001 1"', 5e-4),
+         (TIGHT, 1e-4)),
+    ),
+}  # fmt: skip
 
 
 def numbers(values):
     return " ".join(map(repr, np.ravel(values).tolist()))
 
 
-def mjcf(model, state, soft):
+def mjcf(walker, model, state, soft):
     """MJCF of the same bodies: joints in breadth-first order, those that are left as connects."""
     mech = model.mechanism
     poses = {body.name: state.pose[i] for i, body in enumerate(model.bodies)}
-    hung, seen, waiting, left = {}, {"frame"}, ["frame"], list(mech.joints.values())
+    touch = {contact.child.name: contact for contact in mech.contacts.values()}
+    hung, seen, waiting = {}, {walker.root}, [walker.root]
+    left = list(mech.joints.values())
     while waiting:
         name = waiting.pop(0)
         for joint in [one for one in left if name in (one.parent.name, one.child.name)]:
@@ -59,84 +107,88 @@ def mjcf(model, state, soft):
             text += "<freejoint/>"
         else:
             at = joint.child_point if joint.child.name == name else joint.parent_point
-            text += f'<joint name="{joint.name}" axis="0 1 0" pos="{numbers(at)}"/>'
-        if name.endswith("shin"):
-            text += f'<geom size="0.001" mass="0" conaffinity="2" pos="{numbers(soles[name])}"/>'
+            angle = model.joint(state, joint.name)[0].item()
+            text += f'<joint name="{joint.name}" axis="0 1 0" pos="{numbers(at)}" ref="{angle!r}"/>'
+        if name in touch:
+            point = numbers(touch[name].touches[0].other)
+            text += f'<geom size="0.001" mass="0" conaffinity="2" pos="{point}"/>'
         return text + "".join(body(o, name, j) for o, j in hung.get(name, ())) + "</body>"
 
-    soles = {name: sole(mech.bodies[name]) for name in poses if str(name).endswith("shin")}
+    friction = next(iter(touch.values())).friction
     connects = "".join(
         f'<connect body1="{j.parent.name}" body2="{j.child.name}" '
         f'anchor="{numbers(j.parent_point)}" {soft}/>'
         for j in left
     )
-    return f"""<mujoco><option integrator="implicitfast" cone="elliptic"/>
-<default><geom {soft} friction="0.9 0 0"/></default><worldbody>
-<geom type="plane" size="50 50 1" contype="2"/>{body("frame", None, None)}</worldbody>
-<equality>{connects}</equality><actuator><velocity joint="motor" kv="300"/></actuator></mujoco>"""
+    motors = "".join(walker.actuator.format(j.name) for j in mech.joints.values() if j.servo)
+    return f"""<mujoco><compiler angle="radian"/><option integrator="implicitfast" cone="elliptic"/>
+<default><geom {soft} friction="{friction} 0 0"/></default><worldbody>
+<geom type="plane" size="50 50 1" contype="2"/>{body(walker.root, None, None)}</worldbody>
+<equality>{connects}</equality><actuator>{motors}</actuator></mujoco>"""
 
 
-def sole(shin):
-    """Where the foot of a shin touches, in its frame."""
-    number, side = shin.name.split()[:2]
-    angle = 2 * math.pi * int(number) / example.PHASES
-    tip = example.M * np.array([math.cos(angle), math.sin(angle)])
-    x, z = 0.01 * example.leg(tip, 1.0 if side == "left" else -1.0)[-1]
-    place = np.array([x, shin.position[1], z + example.HEIGHT])
-    return rotation.rotate(rotation.conjugate(shin.orientation), place - shin.position)
-
-
-def theirs(text, step):
+def theirs(walker, text, step):
     """Processor seconds of MuJoCo's own loop, the largest opening and the way, m."""
-    import mujoco
+    from mujoco import MjData, MjModel, mj_getState, mj_step, mjtState
+    from mujoco.rollout import rollout
 
-    model = mujoco.MjModel.from_xml_string(text)
+    model = MjModel.from_xml_string(text)
     model.opt.timestep, steps, worst = step, round(SECONDS / step), 0.0
-    data = mujoco.MjData(model)
-    data.ctrl[:] = 2 * math.pi * example.TURNS
+    data, kind = MjData(model), mjtState.mjSTATE_FULLPHYSICS
+    targets = np.zeros((steps, model.nu))
+    for name, values in walker.commands(step).items():
+        targets[:, model.joint(name).id == model.actuator_trnid[:, 0]] = np.reshape(values, (-1, 1))
+    first = np.empty(model.nq + model.nv + model.na + 1)
+    mj_getState(model, data, first, kind)
     start = time.process_time()
-    mujoco.mj_step(model, data, steps)
-    took, way = time.process_time() - start, data.body("frame").xpos[0]
-    data = mujoco.MjData(model)
-    data.ctrl[:] = 2 * math.pi * example.TURNS
-    for _ in range(steps):
-        mujoco.mj_step(model, data)
+    rollout(model, data, first, targets)
+    took, data = time.process_time() - start, MjData(model)
+    for row in targets:
+        data.ctrl[:] = row
+        mj_step(model, data)
         worst = max(worst, np.abs(data.efc_pos[: data.ne]).max())
-    return took, worst, way
+    return took, worst, data.body(walker.root).xpos[0]
 
 
-def ours(model, state):
+def ours(walker, model, state):
     """Processor seconds of `simulate`, the largest opening and the way, m."""
+    controls, steps = walker.controls(model.timestep), round(SECONDS / model.timestep)
+    dy.simulate(model, state, SECONDS, controls=controls, every=steps)
     start = time.process_time()
-    dy.simulate(model, state, SECONDS, every=round(SECONDS / STEP))
+    dy.simulate(model, state, SECONDS, controls=controls, every=steps)
     took = time.process_time() - start
-    motion = dy.simulate(model, state, SECONDS)
-    return took, motion.constraint_violation().max(), motion.body("frame")[0][-1, 0]
+    motion = dy.simulate(model, state, SECONDS, controls=controls)
+    return took, motion.constraint_violation().max(), motion.body(walker.root)[0][-1, 0]
 
 
 class WalkingLinkage:
+    params = list(WALKERS)
     timeout = 300
 
-    def setup(self):
-        self.model = example.walker(timestep=STEP)
+    def setup(self, name):
+        self.walker = WALKERS[name]
+        self.model = self.walker.make(self.walker.steps[0])
         self.state = dy.separate(self.model, self.model.initial_state())
+        self.controls = self.walker.controls(self.model.timestep)
 
-    def time_six_seconds(self):
-        dy.simulate(self.model, self.state, SECONDS, every=100)
+    def time_six_seconds(self, name):
+        dy.simulate(self.model, self.state, SECONDS, controls=self.controls, every=100)
 
 
 def main():
-    case = WalkingLinkage()
-    case.setup()
-    dy.simulate(case.model, case.state, 0.1)
-    took, open_by, way = ours(case.model, case.state)
-    print(f"dynamics, {STEP} s: {took:.2f} s, open by {open_by:.0e} m, walks {way:.1f} m")
-    for soft, step in CASES:
-        found, open_by, way = theirs(mjcf(case.model, case.state, soft), step)
-        print(
-            f"MuJoCo {soft or 'default'}, {step} s: {found:.2f} s, {found / took:.1f} times ours, "
-            f"open by {open_by:.1e} m, walks {way:.1f} m"
-        )
+    for name, walker in WALKERS.items():
+        print(name)
+        for step in walker.steps:
+            model = walker.make(step)
+            state = dy.separate(model, model.initial_state())
+            took, open_by, way = ours(walker, model, state)
+            print(f"dynamics, {step} s: {took:.2f} s, open by {open_by:.0e} m, walks {way:.1f} m")
+        for soft, step in walker.cases:
+            found, open_by, way = theirs(walker, mjcf(walker, model, state, soft), step)
+            print(
+                f"MuJoCo {soft or 'default'}, {step} s: {found:.2f} s, {found / took:.1f} times "
+                f"the last one, open by {open_by:.1e} m, walks {way:.1f} m"
+            )
 
 
 if __name__ == "__main__":

@@ -140,6 +140,11 @@ def jansen_walker():
     return dy.simulate(model, start, 4.0, every=4)
 
 
+def five_bar_quadruped():
+    """A quadruped of five-bar legs begins to trot, slowed down."""
+    return example("five_bar_quadruped")["walk"](1.0, 1.0)
+
+
 def files_of_robots():
     """Folder of example-robot-data."""
     spec = find_spec("cmeel_pth")
@@ -167,7 +172,7 @@ def arch():
     return dy.simulate(model, model.initial_state(), 0.45)
 
 
-WALKERS = (jansen_walker, trot, cassie)
+WALKERS = (jansen_walker, five_bar_quadruped, trot, cassie)
 SCENES = {
     **{made.__name__: made for made in WALKERS + (pile, dominoes, wall, chain, arch)},
     "double_pendulum": partial(from_zoo, "double_pendulum", 4.0),

@@ -18,6 +18,11 @@ N = PATTERN.n
 TOLERANCE = 1000.0 * EPS * np.linalg.cond(A)
 ROWS, COLUMNS = (torch.from_numpy(i.copy()) for i in (PATTERN.rows, PATTERN.columns))
 
+#: PyTorch warns of its own `torch.jit.script` where it differentiates forward.
+jit_of_torch = pytest.mark.filterwarnings(
+    "ignore:.torch.jit:DeprecationWarning", "ignore:.torch.jit:FutureWarning"
+)
+
 
 def data(*lead, dtype=torch.float64):
     scale = np.random.default_rng(2).uniform(0.8, 1.2, (*lead, DATA.size))
@@ -76,7 +81,7 @@ def test_solutions_and_gradients_are_those_of_dense_matrices(lead, shape, dtype)
         agree(ours, theirs, scale)
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # PyTorch calls it itself
+@jit_of_torch
 @pytest.mark.parametrize(("lead", "shape"), SHAPES)
 def test_gradients_of_first_and_second_order_are_those_of_differences(lead, shape):
     pattern = gs.Pattern([0, 1, 2, 0, 2, 2], [0, 1, 2, 1, 0, 0])
@@ -110,6 +115,7 @@ def test_maps(axes, k):
         agree(found, wanted)
 
 
+@jit_of_torch
 def test_forward_and_reverse_mode_agree():
     values, b = data().detach(), right(N).detach()
     for argument in (0, 1):
