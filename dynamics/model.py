@@ -338,7 +338,7 @@ class Model:
 
     def controls(
         self,
-        commands: ArrayLike | Mapping[str, float],
+        commands: ArrayLike | Mapping[str, ArrayLike],
         *,
         filtered: bool = False,
         activations: Mapping[str, float] | None = None,
@@ -351,7 +351,8 @@ class Model:
         Parameters
         ----------
         commands : mapping or array_like, shape (..., actuators)
-            By name, those left out 0; or all, in the order of `Mechanism.actuators`.
+            By name, those left out 0: numbers, or arrays of one shape, as (steps,). Or all, in the
+            order of `Mechanism.actuators`.
         filtered : bool, optional
             Whether commands act through the filters and integrators of the file; they then are
             those of successive steps, shape (steps, actuators).

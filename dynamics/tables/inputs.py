@@ -198,7 +198,17 @@ def commands_of(actuators: Mapping[str, Actuator], commands: Any) -> Float:
         for name in commands:
             if name not in actuators:
                 raise UnknownNameError(f"{name!r} is no actuator; actuators are {list(actuators)}")
-        given = np.array([commands.get(name, 0.0) for name in actuators], np.float64)
+        parts = {name: np.asarray(value, np.float64) for name, value in commands.items()}
+        shape = max((part.shape for part in parts.values()), key=np.prod, default=())
+        for name, part in parts.items():
+            if part.shape not in ((), shape):
+                raise ValueError(
+                    f"command of {name!r} has shape {part.shape}, another one {shape}: give each a "
+                    "number, or as many as the others"
+                )
+        given = np.zeros((*shape, len(actuators)))
+        for k, name in enumerate(actuators):
+            given[..., k] = parts.get(name, 0.0)
     else:
         given = np.asarray(commands, np.float64)
     if given.shape[-1:] != (len(actuators),) or not np.isfinite(given).all():

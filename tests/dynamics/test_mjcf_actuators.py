@@ -230,6 +230,11 @@ def test_motors_of_the_file_are_taken_or_left_by_name(tmp_path, mujoco):
 
     assert model.tables.control_names == ("k",)
     np.testing.assert_array_equal(model.controls([5.0, 0.3]), [0.3])
+    np.testing.assert_array_equal(
+        model.controls({"n": [0.1, 0.2, 0.3], "m": 5.0}), [[0.1], [0.2], [0.3]]
+    )
+    with pytest.raises(ValueError, match=r"command of 'm' has shape \(2,\), another one \(3,\)"):
+        model.controls({"n": [0.1, 0.2, 0.3], "m": [5.0, 1.0]})
     with pytest.raises(dy.UnknownNameError, match="'x' is no actuator; actuators are"):
         model.controls({"x": 1.0})
     with pytest.raises(ValueError, match="commands must be finite, of shape"):
