@@ -28,6 +28,7 @@ module          what belongs there
 
 from graphsys.compiler.kernel import (
     DISABLE_JIT,
+    Hint,
     Inlined,
     Interpreted,
     Intrinsic,
@@ -42,6 +43,7 @@ __all__ = [
     "DISABLE_JIT",
     "Inlined",
     "Interpreted",
+    "Hint",
     "Intrinsic",
     "Kernel",
     "Lazy",

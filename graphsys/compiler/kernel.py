@@ -280,6 +280,13 @@ class Intrinsic(Compiled):
         return backend.intrinsic_type(self)
 
 
+class Hint(Intrinsic):
+    """An intrinsic that changes nothing but time; Python leaves it out."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        """Do nothing."""
+
+
 def compile_all() -> None:
     """Compile from now on whatever Python calls, instead of having Python run it."""
     Interpreted.seconds = 0.0

@@ -49,7 +49,7 @@ FUNCTIONS = {
     "work_sizes": (work_sizes, (PROGRAM, COUNT), "sizes"),
     "factorize": (
         factorize, (PROGRAM, VALUES, TOLERANCE, MAGNITUDE, ARENA, INFO),
-        "0, or 1 + the row of a singular pivot block",
+        "0, 1 + the row of a singular pivot block, or -2 where the program is another one",
     ),
     "solve": (solve, (PROGRAM, ARENA, B, COUNT, X, OUT), "0, or not 0 where not finite"),
     "solve_transposed": (

@@ -5,6 +5,7 @@ Nothing here imports numba: see `graphsys.compiler`.
 
 from graphsys.compiler import (
     DISABLE_JIT,
+    Hint,
     Inlined,
     Interpreted,
     Intrinsic,
@@ -22,6 +23,7 @@ __all__ = [
     "bind_all",
     "compile_all",
     "cgutils",
+    "hint",
     "inlined",
     "interpreted",
     "intrinsic",
@@ -75,3 +77,8 @@ def shared(emit):
 def intrinsic(function):
     """Decorator of a function that emits LLVM code where a kernel calls it."""
     return Intrinsic(function)
+
+
+def hint(function):
+    """Decorator of an intrinsic that only saves time: what Python runs goes on without it."""
+    return Hint(function)

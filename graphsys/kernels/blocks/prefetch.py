@@ -4,7 +4,7 @@ The processor prefetches contiguous streams by itself. The blocks of a node lie 
 and panels lie in chunks; if they come from main memory, the wait takes as long as the arithmetic.
 """
 
-from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, inlined, intrinsic, ir, types
+from graphsys.kernels.base.jit import LazyModule, hint, inlined, ir, types
 from graphsys.kernels.base.layout import STARTS_AT, SUPERNODES
 
 emit = LazyModule("graphsys.kernels.llvm.emit")
@@ -17,8 +17,8 @@ FAR = 2**24
 AHEAD = 4
 
 
-@intrinsic
-def _fetch(typing, array, at):
+@hint
+def fetch(typing, array, at):
     """Prefetch the cache line of array[at]."""
 
     def generate(context, builder, signature, arguments):
@@ -33,13 +33,6 @@ def _fetch(typing, array, at):
         return context.get_dummy_value()
 
     return types.none(array, at), generate
-
-
-def _fetch_nothing(array, at):
-    pass
-
-
-fetch = _fetch_nothing if DISABLE_JIT else _fetch
 
 
 @inlined

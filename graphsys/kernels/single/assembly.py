@@ -3,6 +3,7 @@
 import numpy as np
 
 from graphsys.kernels.base.jit import interpreted
+from graphsys.kernels.blocks.prefetch import AHEAD, fetch_block
 
 
 @interpreted
@@ -60,6 +61,10 @@ def put_blocks(
     a diagonal block the mean of it and its transpose; the conjugate transpose if ``hermitian``.
     """
     for k in range(i.size):
+        if k + AHEAD < i.size:
+            fetch_block(values, at[k + AHEAD], rows * columns)
+            if symmetric:
+                fetch_block(values, across[k + AHEAD], rows * columns)
         start, place = step * k, at[k]
         diagonal = symmetric and i[k] == j[k]
         for c in range(columns):
