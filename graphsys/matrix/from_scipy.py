@@ -102,6 +102,7 @@ class SquareBlocks:
         """Graph with a node for each row of blocks."""
         n = self.start.size - 1
         names = tuple(range(n)) if labels is None else tuple(labels)
+        _check_labels(names, n)
         size = block_sizes(np.full(n, self.numbers.shape[1]), names)
         return from_pairs(names, size, self.i, self.j)
 
@@ -282,7 +283,7 @@ def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
         Where the block sizes do not sum up to N, or there are more or fewer labels than blocks.
     """
     n_rows = rows.shape[0]
-    names = None if labels is None else tuple(labels)
+    names, given = None if labels is None else tuple(labels), hasattr(dims, "__len__")
     if dims is None:
         dims = find_blocks(rows)
     elif isinstance(dims, (int, np.integer)) and not isinstance(dims, bool) and dims > 0:
@@ -294,6 +295,8 @@ def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
         raise ValueError(f"dims={dims} does not divide the {n_rows} rows of A")
     if names is None:
         names = tuple(range(len(dims)))
+    elif not given and hasattr(dims, "__len__"):
+        _check_labels(names, len(dims))
     size = block_sizes(dims, names)
     if size.sum() != n_rows:
         raise ValueError(f"dims sum up to {size.sum()}, A has {n_rows} rows")
@@ -436,6 +439,12 @@ def symmetric_values(
         u, v = (graph.labels[node] for node in sorted((i[worst], j[worst])))
         raise asymmetry(u, v, gap[excess.argmax()], symmetric)
     return values / 2 + mirrored / 2
+
+
+def _check_labels(names: tuple[Hashable, ...], n: int) -> None:
+    """ValueError where there are more or fewer names than blocks."""
+    if len(names) != n:
+        raise ValueError(f"labels has {len(names)} names, A has {n} blocks on its diagonal")
 
 
 def _tables(size: Int, rows: Any) -> tuple[Int, Int, Int]:

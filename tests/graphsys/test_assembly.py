@@ -228,8 +228,10 @@ def test_bsr_matrices_that_are_wrong_are_named_by_their_entries():
             make(wrong)
     with pytest.raises(ValueError, match=r"A\[0, 2\] lies outside .* no edge joins 'a' and 'b'"):
         system.set_from_scipy(full)
-    with pytest.raises(ValueError, match="2 block sizes for 3 nodes"):
+    with pytest.raises(ValueError, match="labels has 3 names, A has 2 blocks on its diagonal"):
         gs.System.from_scipy(A, labels=["a", "b", "c"])
+    with pytest.raises(ValueError, match="labels has 1 names, A has 2 blocks"):
+        gs.System.from_scipy(A.tocsr(), 2, labels=["a"])
     assert np.array_equal(system.values, before)
     full.data[0, 0, 1] = 5.0
     with pytest.raises(ValueError, match="symmetric"):

@@ -303,9 +303,15 @@ def test_dims_that_do_not_fit_are_refused(dims, error, sentence):
         System.from_scipy(sp.csr_array(ONE_SIDED), dims)
 
 
-@pytest.mark.parametrize("dims", [1, [1, 1, 1]])
-def test_labels_are_as_many_as_blocks(dims):
-    with pytest.raises(ValueError, match="dims has 3 block sizes for 2 nodes"):
+@pytest.mark.parametrize(
+    ("dims", "sentence"),
+    [
+        (1, "labels has 2 names, A has 3 blocks on its diagonal"),
+        ([1, 1, 1], "dims has 3 block sizes for 2 nodes"),
+    ],
+)
+def test_labels_are_as_many_as_blocks(dims, sentence):
+    with pytest.raises(ValueError, match=sentence):
         System.from_scipy(sp.csr_array(ONE_SIDED), dims, labels="ab")
 
 
