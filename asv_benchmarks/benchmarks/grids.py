@@ -115,6 +115,22 @@ def compare(system, symmetric, seconds=SECONDS):
     return ours.factor.symbolic, times[0].both, found, error
 
 
+class SingleSolves:
+    """`gs.spsolve`: analysis, one factorization and one solution."""
+
+    params = [list(GRIDS)]
+    param_names = ("grid",)
+    timeout = 300
+
+    def setup(self, name):
+        self.A = GRIDS[name](False).to_scipy()
+        self.b = np.ones(self.A.shape[0])
+        gs.spsolve(self.A, self.b)
+
+    def time_spsolve(self, name):
+        gs.spsolve(self.A, self.b)
+
+
 def _indices(symbolic):
     """Elimination order by index of the graph's nodes."""
     return np.array([symbolic.graph.index[label] for label in symbolic.order])

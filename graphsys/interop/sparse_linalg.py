@@ -57,6 +57,9 @@ SYMMETRIC = 0.85
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
 #: matrices are meshes, and to find that they fill in takes as long as their analysis.
 MESH = 20_000
+#: Effort for an order that one factorization uses. Level sets then save 10 to 40 % of `spsolve` of
+#: grids in space from 27,000 rows on (`benchmarks.grids.SingleSolves`), and others lose none.
+ONCE = 0.1
 #: Rows of a singular matrix that its error names.
 SHOWN = 5
 
@@ -575,7 +578,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     one = right.ndim == 1 or right.shape[1] == 1
     columns = right.ravel() if one else right
     A, columns = A.astype(dtype, copy=False), columns.astype(dtype, copy=False)
-    x = FactorizedMatrix(A, permc_spec, 0.0, once=True).solve(columns)
+    x = FactorizedMatrix(A, permc_spec, ONCE, once=True).solve(columns)
     if not sparse or one:
         return x
     return type(A)(x) if A.format in ("csr", "csc") else _sparse(x).asformat(A.format)
