@@ -147,7 +147,7 @@ class Elimination(NamedTuple):
         step_node, position, parent = empty(n, int64), empty(n, int64), empty(n, int64)
         below, front_start = empty(n, int64), empty(n + 1, int64)
         operations = renumber(
-            *edges, graph.size, order, n_last, symmetric, empty((4, n), int64),
+            *edges, graph.size, order, n_last, symmetric, empty((6, n), int64),
             step_node, position, parent, below, front_start,
         )  # fmt: skip
         return Elimination(

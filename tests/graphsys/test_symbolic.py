@@ -335,7 +335,10 @@ def analysis_lines(graph):
     lines.append(lines_run(elimination.elimination_tree, *tree))
     lines.append(lines_run(elimination.postorder, parent, *work))
     tables = (start, neighbor, order, position, parent)
-    lines.append(lines_run(elimination.front_counts, *tables, size, work[0], count, below, squares))
+    counts = count, below, squares
+    lines.append(lines_run(elimination.front_counts, *tables, size, n * n, work[0], *counts))
+    four = np.empty((4, n), np.int64)
+    lines.append(lines_run(elimination.column_counts, *tables, size, *four, *counts))
     front_start = np.concatenate(([0], np.cumsum(count)))
     front, fill = np.empty(front_start[-1], np.int64), np.empty(front_start[-1], np.bool_)
     lines.append(lines_run(elimination.fronts, *tables, front_start, *work, front, fill))
@@ -365,6 +368,29 @@ def pivot_supply_of_leaves(graph):
     pairs, place, sorted_pairs = (supplier[:found], served[:found]), *np.empty((2, m), np.int64)
     lists = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(m, np.int64)
     return (supply, arguments), (release_lists, (*pairs, place, sorted_pairs, *lists))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 30), st.floats(0.0, 0.5))
+def test_counts_by_leaves_are_those_of_climbing(seed, n, density):
+    graph = nx.gnp_random_graph(n, density, seed=seed)
+    rng = np.random.default_rng(seed)
+    table = gs.System(graph, {u: int(rng.integers(0, 5)) for u in graph}).graph
+    start, neighbor, size = table.neighbor_start, table.neighbor, table.size
+    order, position, parent, below = np.empty((4, n), np.int64)
+    front_start = np.empty(n + 1, np.int64)
+    work = np.empty((6, n), np.int64)
+    elimination.renumber(
+        start, neighbor, size, rng.permutation(n), 0, False, work,
+        order, position, parent, below, front_start,
+    )  # fmt: skip
+    tables = start, neighbor, order, position, parent, size
+    climbed, found = np.empty((2, 3, n), np.int64)
+    assert elimination.front_counts(*tables, n * n, work[0], *climbed)
+    elimination.column_counts(*tables, *work[:4], *found)
+    assert np.array_equal(found, climbed) and np.array_equal(below, found[1])
+    assert np.array_equal(np.diff(front_start), found[0])
+    few = int(found[0].sum()) - 1
+    assert few < 0 or not elimination.front_counts(*tables, few, work[0], *climbed)
 
 
 @pytest.mark.parametrize("family", [gs.chain, gs.random_tree, lambda n: nx.star_graph(n - 1)])

@@ -261,6 +261,7 @@ def front_counts(
     position,
     parent,
     size,
+    most,
     # Work:
     mark,
     # Out:
@@ -271,7 +272,9 @@ def front_counts(
     """Later nodes that share a block with each step, and their rows: climbs every row's subtree.
 
     ``size`` (n,) are the rows of each node, in node numbers; ``squares`` are sums of their squares.
+    False, and nothing counted, where there are more than ``most``.
     """
+    climbed = 0
     for k in range(order.size):
         count[k] = below[k] = squares[k] = 0
         mark[k] = -1
@@ -286,6 +289,88 @@ def front_counts(
                 below[k] += size[node]
                 squares[k] += size[node] * size[node]
                 k = parent[k]
+                climbed += 1
+        if climbed > most:
+            return False
+    return True
+
+
+@interpreted
+def column_counts(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    order,
+    position,
+    parent,
+    size,
+    # Work:
+    first,
+    most,
+    last,
+    ancestor,
+    # Out:
+    count,
+    below,
+    squares,
+):
+    """`front_counts` of a postorder, in almost linear time (Gilbert, Ng and Peyton 1994).
+
+    A row counts at every step of its subtree: at its leaves once more, where two branches meet, and
+    above its root, once less. Steps add up what their children have.
+    """
+    n = order.size
+    for k in range(n):
+        first[k] = most[k] = last[k] = -1
+        ancestor[k] = k
+        count[k] = below[k] = squares[k] = 0
+    for k in range(n):
+        i = k
+        while i != -1 and first[i] == -1:
+            first[i] = k
+            i = parent[i]
+    for k in range(n):
+        above, rows = parent[k], size[order[k]]
+        if first[k] == k:
+            count[k] += 1
+            below[k] += rows
+            squares[k] += rows * rows
+        if above != -1:
+            count[above] -= 1
+            below[above] -= rows
+            squares[above] -= rows * rows
+        for p in range(neighbor_start[order[k]], neighbor_start[order[k] + 1]):
+            i, rows = position[neighbor[p]], size[neighbor[p]]
+            if i <= k or first[k] <= most[i]:
+                continue
+            most[i] = first[k]
+            count[k] += 1
+            below[k] += rows
+            squares[k] += rows * rows
+            leaf, last[i] = last[i], k
+            if leaf == -1:
+                continue
+            meets = leaf
+            while meets != ancestor[meets]:
+                meets = ancestor[meets]
+            while leaf != meets:
+                following = ancestor[leaf]
+                ancestor[leaf] = meets
+                leaf = following
+            count[meets] -= 1
+            below[meets] -= rows
+            squares[meets] -= rows * rows
+        if above != -1:
+            ancestor[k] = above
+    for k in range(n):
+        above, rows = parent[k], size[order[k]]
+        if above != -1:
+            count[above] += count[k]
+            below[above] += below[k]
+            squares[above] += squares[k]
+        count[k] -= 1
+        below[k] -= rows
+        squares[k] -= rows * rows
 
 
 @interpreted
@@ -309,7 +394,7 @@ def renumber(
     """Order by a postorder of its tree, and where the fronts of its steps begin; operations.
 
     Theory/elimination (5): inverses of pivots, rows to their right, updates; the ``n_last`` last
-    steps are not eliminated. ``work`` is (4, n).
+    steps are not eliminated. ``work`` is (6, n).
     """
     n = order.size
     mark, count, squares, tree = work[0], work[1], work[2], work[3]
@@ -324,9 +409,10 @@ def renumber(
     for k in range(n):
         above = tree[squares[k]]
         parent[k] = -1 if above == -1 else mark[above]
-    front_counts(
-        neighbor_start, neighbor, step_node, position, parent, size, mark, count, below, squares
-    )
+    tables = neighbor_start, neighbor, step_node, position, parent, size
+    # Chains and trees have few entries: 0.5 of the time. Grids in space take 0.1 of it by columns.
+    if not front_counts(*tables, n + neighbor.size, mark, count, below, squares):
+        column_counts(*tables, mark, tree, work[4], work[5], count, below, squares)
     operations = 0.0
     front_start[0] = 0
     for k in range(n):

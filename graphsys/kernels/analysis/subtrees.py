@@ -168,7 +168,9 @@ def _order_cut(
         place[found[i]] = i
     parent, below = rows[13][:total], rows[14][:total]
     elimination_tree(start, near, found, place, waits, parent)
-    front_counts(start, near, found, place, parent, weight, waits, peeled, below, rows[5])
+    front_counts(
+        start, near, found, place, parent, weight, total * total, waits, peeled, below, rows[5]
+    )
     operations = 0.0
     for i in range(inside):
         operations += _operations(weight[found[i]], below[i])

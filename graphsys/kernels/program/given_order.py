@@ -35,11 +35,11 @@ NODE_ROWS = 7
 def room_of(nodes: int, edges: int, entries: int, rows: int) -> tuple[Any, ...]:
     """Work arrays for graphs of n nodes, and of up to m edges, e entries of fronts and r rows.
 
-    Of shapes (4, n), (NODE_ROWS, n + 1), (STEP_ROWS, n + 1), (BLOCK_ROWS m + SIZES,),
+    Of shapes (6, n), (NODE_ROWS, n + 1), (STEP_ROWS, n + 1), (BLOCK_ROWS m + SIZES,),
     (ENTRY_ROWS, e), (e,), (r,) and, of marks, (n + e,).
     """
     return (
-        np.empty((4, nodes), np.int64), np.empty((NODE_ROWS, nodes + 1), np.int64),
+        np.empty((6, nodes), np.int64), np.empty((NODE_ROWS, nodes + 1), np.int64),
         np.empty((STEP_ROWS, nodes + 1), np.int64), np.empty(BLOCK_ROWS * edges + SIZES, np.int64),
         np.empty((ENTRY_ROWS, entries), np.int64), np.empty(entries, np.int64),
         np.empty(rows, np.int64), np.empty(nodes + entries, np.bool_),
