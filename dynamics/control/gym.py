@@ -16,18 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 
 import graphsys as gs
 from dynamics import rotation
+from dynamics.control.episode_run import EpisodeRun, begun
 from dynamics.display.animation import Sketch
 from dynamics.errors import InconsistentStateError
-from dynamics.interrupts import around
-from dynamics.kernels.base.run_totals import TOTALS_SIZE
-from dynamics.kernels.base.step_info import INFO_SIZE, LENGTH
 from dynamics.kinematics.joint_space import JointSpace
-from dynamics.kinematics.near_run import NearRun, Part
-from dynamics.kinematics.plane_placement import placed
+from dynamics.kinematics.near_run import Part
 from dynamics.parts.sensors import Sensor
 from dynamics.sensors.suite import Sensors, read_side_by_side
 from dynamics.simulation import check_start
-from dynamics.state import interval_of
 from dynamics.tables.inputs import check_positive
 from dynamics.trajectory import Trajectory
 
@@ -121,8 +117,6 @@ class Task:
         check_start(model, self.start)
         self.least, self.greatest = _limits(model, self.space)
         given = () if sensors is None else sensors
-        self._outside = np.zeros((1, 0))  # wrenches: none
-        self._with_planes = any(one.plane for one in model.mechanism.contacts.values())
         self.sensors = given if isinstance(given, Sensors) else Sensors(model, given)
         count = 2 * self.space.size + sum(self.sensors.sizes.values())
         wide = np.full(count, np.inf, np.float32)
@@ -192,51 +186,20 @@ class Task:
         -------
         ndarray of bool, shape (k,)
         """
-        if self.model.near is not None:
-            return self._advance_near(states, actions, traces)
-        model, space = self.model, self.model.workspace
-        record, outside = np.empty((0, states.shape[1])), np.zeros((1, 0))
-        done = np.empty(len(states), bool)
-        space.kick(states, 0.5)
-        for i, (state, action, trace) in enumerate(zip(states, actions, traces)):
-            info, totals = np.zeros(INFO_SIZE), np.zeros(TOTALS_SIZE)
-            info[LENGTH] = model.timestep if model.form == "first order" else trace.interval[0]
-            control = self.most * np.clip(action[None], -1.0, 1.0)
-            finished = model.kernel.simulate(
-                *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1,
-                (0, control, outside), None, state, space.work, space.step_solver,
-                (record, info, totals),
-            )  # fmt: skip
-            done[i] = finished == self.skip
-            trace.interval = interval_of(info)
-            trace.steps += finished
-        space.kick(states, -0.5)
-        return done
-
-    def _advance_near(
-        self, states: Float, actions: Float, traces: Sequence[Trace]
-    ) -> NDArray[np.bool_]:
-        """`advance` of a model that finds its contacts."""
-        model, near, done = self.model, self.model.near, np.ones(len(states), bool)
-        assert near is not None
-        outside, callbacks = self._outside, model.tables.callbacks
+        done = np.ones(len(states), bool)
         for i, (action, trace) in enumerate(zip(actions, traces)):
-            start = model.state_of(states[i], trace.steps * model.timestep)
-            start.interval, start.memory = trace.interval, trace.memory
-            if self._with_planes:
-                start = placed(model, start)
-            control = self.most * np.minimum(np.maximum(action[None], -1.0), 1.0)
-            run = NearRun(near, start, self.skip + 1, (0, control, outside))
-            with around(callbacks), run:
-                took = run.advance(0, self.skip)
-                if took < self.skip:
-                    for call in callbacks:
-                        call.reraise()
-                trace.steps, done[i] = trace.steps + took, took == self.skip
-                states[i], trace.memory = run.finish(trace.steps * model.timestep)
-                trace.interval = interval_of(run.info)
-                if self.sensors.sensors:
-                    trace.parts = (Part(run.near.pairs, run.state.data[None].copy()),)
+            run = trace.run
+            if run is None or not run.leads_to(states[i]):
+                time = trace.steps * self.model.timestep
+                run = begun(self.model, states[i], time, trace.interval, self.skip, self.most)
+            took = run.act(action)
+            states[i] = run.numbers
+            trace.steps += took
+            trace.interval = run.interval
+            if self.sensors.sensors:
+                trace.parts = () if run.part is None else (run.part,)
+            done[i] = took == self.skip
+            trace.run = run if done[i] else None
         return done
 
     def look(
@@ -256,18 +219,20 @@ class Task:
         rewards : ndarray of float, shape (k,)
         ends : ndarray of bool, shape (k,)
         """
-        q, rate = self.space.read_all(states)
+        found = self.space.observed(states)
+        q, rate = found[:, 0], found[:, 1]
         rewards = np.array([float(self.reward(*one)) for one in zip(q, rate, actions)])
-        ends = np.zeros(len(states), bool)
-        if self.terminated is not None:
-            ends[:] = [bool(self.terminated(*one)) for one in zip(q, rate)]
-        seen = np.concatenate([q, rate, *self._sense(states, traces)], 1, dtype=np.float32)
+        if self.terminated is None:
+            ends = np.zeros(len(states), bool)
+        else:
+            ends = np.array([bool(self.terminated(*one)) for one in zip(q, rate)])
+        seen = found.reshape(len(states), -1).astype(np.float32)
+        if self.sensors.sensors:
+            seen = np.concatenate([seen, *self._sense(states, traces)], 1, dtype=np.float32)
         return seen, rewards, ends
 
     def _sense(self, states: Float, traces: Sequence[Trace]) -> Iterable[Float]:
         """Readings of all sensors, each of shape (k, numbers)."""
-        if not self.sensors.sensors:
-            return ()
         steps = np.array([trace.steps for trace in traces], float)
         motion = Trajectory(self.model, self.model.timestep * steps, states)
         motion.intervals = np.array([trace.interval for trace in traces])
@@ -294,15 +259,15 @@ class Trace:
         See `State.interval`.
     parts : tuple of Part
         One record with the pairs of shapes that are near, where the model finds its contacts.
-    memory : object
-        See `Trajectory.memory`; an action then goes on where the one before ended.
+    run : EpisodeRun, optional
+        An action goes on where the one before ended.
     """
 
     sensors: Sensors
     steps: int = 0
     interval: tuple[float, float] = (0.0, 0.0)
     parts: tuple[Part, ...] = ()
-    memory: object = None
+    run: EpisodeRun | None = None
 
 
 def _acting(actions: Any, space: Any) -> Float:

@@ -156,7 +156,7 @@ class JointSpace:
         plan = tables.plan
         groups = plan[plan[layout.GROUP_AT] :][: layout.GROUP_FIELDS * plan[layout.MEASURES]]
         self._groups = groups.reshape(-1, layout.GROUP_FIELDS)
-        self._first = int(self._groups[plan[layout.GROUPS] :, layout.FIRST_ROW].min(initial=2**62))
+        first_row = int(self._groups[plan[layout.GROUPS] :, layout.FIRST_ROW].min(initial=2**62))
         places: tuple[list[int], list[int]] = ([], [])
         self.start: dict[Hashable, tuple[int, int]] = {}
         self._turns: list[tuple[slice, Float]] = []
@@ -166,8 +166,11 @@ class JointSpace:
             for side, group in zip(places, tables.measure_group[name]):
                 first = int(self._groups[group, layout.FIRST_ROW])
                 side += range(first, first + count)
-        self._positions, self._rates = (np.array(side, np.int64) for side in places)
+        rows_of = [np.array(side, np.int64) for side in places]
+        self._rates = rows_of[1]
         self.size = self._rates.size
+        self._places = np.stack(rows_of) - first_row
+        self._places.setflags(write=False)
         kinds = []
         for name in self.names:
             positions = model.mechanism.joints[name].positions
@@ -222,11 +225,21 @@ class JointSpace:
         -------
         positions, velocities : ndarray of float, shape (s, k)
         """
-        space, plan = self.model.workspace, self.model.tables.plan
-        groups = int(plan[layout.GROUPS]), int(plan[layout.MEASURES])
-        found = space.measured(*groups, states, space.velocities(states))
-        first = self._first
-        return found[:, self._positions - first, 0], found[:, self._rates - first, 1]
+        found = self.observed(states)
+        return found[:, 0], found[:, 1]
+
+    def observed(self, states: Float) -> Float:
+        """Coordinates and their rates in many states, in one array.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (s, state size)
+
+        Returns
+        -------
+        ndarray of float, shape (s, 2, k)
+        """
+        return self.model.workspace.observed(self._places, states)
 
     def difference(self, position: Float, reference: Float) -> Float:
         """Difference of two coordinates, in the units of their rates.

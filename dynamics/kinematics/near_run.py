@@ -85,6 +85,7 @@ class NearRun:
         self.state.interval = state.interval
         self.info = np.zeros(step_info.INFO_SIZE)
         self.totals = np.zeros(run_totals.TOTALS_SIZE)
+        self._kept: list[Float] = []
 
     def __enter__(self) -> NearRun:
         self.space = self._free(self.near)
@@ -151,6 +152,19 @@ class NearRun:
         self.totals[run_totals.FIRST_RECORD] = done // self.every
         return np.empty((rows, self.state.data.size + 2))
 
+    def pause(self) -> None:
+        """Leave the workspace to other runs, until `go_on`."""
+        self._kept = self.space.pause(self._kept)
+
+    def go_on(self) -> None:
+        """Go on after a pause, in any thread, with steps that are counted from 0 again."""
+        space = self._free(self.near)
+        space.go_on(self._kept)
+        self.totals[run_totals.STEPS] = 0.0
+        if space is not self.space:
+            self.space = space
+            self._look_out()
+
     def _change(self) -> None:
         """Go on in the model of the pairs that are near now."""
         near = self.models.of(self.search.pairs)
@@ -171,9 +185,10 @@ class NearRun:
         made.interval, made.memory = interval_of(self.info), memory
         return made
 
-    def finish(self, time: float) -> tuple[Float, NearMemory]:
-        """Numbers and memory of `whole` at the end of the run, which cannot go on then."""
-        return self.state.data[self.near.columns], self._memory(self.state, time)
+    @property
+    def numbers(self) -> Float:
+        """Numbers of the state of the whole model."""
+        return self.state.data[self.near.columns]
 
     def _memory(self, state: State, time: float) -> NearMemory:
         """Where the run is, with its state."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from threading import local
@@ -135,6 +135,11 @@ class Workspace:
             self.pose, self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts,
             self.work,
         ) = arrays[len(solver) :]  # fmt: skip
+        self._measured: Float | None = None
+        self._projection = (
+            (self.pose, self.matrix, self.g, self.G), (self.x, self.r, self.dx), self.contacts,
+            self.solver,
+        )  # fmt: skip
 
     def _step_in(self, graph: tuple[Any, ...]) -> None:
         """Arguments of steps of order 2."""
@@ -205,6 +210,36 @@ class Workspace:
         arrays = [array.copy() for array in self._kept]
         return Memory(self._model, state.data.tobytes(), state.time, time, kicked, info, arrays)
 
+    def pause(self, kept: list[Float]) -> list[Float]:
+        """Leave the workspace to other runs: what `go_on` needs, in the given arrays if they fit.
+
+        Parameters
+        ----------
+        kept : list of ndarray of float
+            Of an earlier pause, or none.
+
+        Returns
+        -------
+        list of ndarray of float
+        """
+        self.__exit__()
+        if not kept or kept[0].size != self._kept[0].size:  # of another near model
+            return [array.copy() for array in self._kept]
+        for array, own in zip(kept, self._kept):
+            array[...] = own
+        return kept
+
+    def go_on(self, kept: list[Float]) -> None:
+        """Go on with a run after a pause.
+
+        Parameters
+        ----------
+        kept : list of ndarray of float
+        """
+        self.__enter__()
+        for array, own in zip(kept, self._kept):
+            own[...] = array
+
     def velocities(self, states: Float) -> Float:
         """Projected velocities of many states.
 
@@ -217,21 +252,45 @@ class Workspace:
         ndarray of float, shape (k, 6 n)
         """
         twists = np.empty((states.shape[0], layout.TWIST * int(self.plan[layout.BODIES])))
+        self._projected(kernel.project, (self.timestep, False, states), (twists,))
+        return twists
+
+    def observed(self, places: NDArray[np.int64], states: Float) -> Float:
+        """Coordinates and their rates, of projected velocities, in one call.
+
+        Parameters
+        ----------
+        places : ndarray of int, shape (2, m)
+            Rows of `measured`, of all groups that measure, with the value and the rate of each.
+        states : ndarray of float, shape (k, state size)
+
+        Returns
+        -------
+        ndarray of float, shape (k, 2, m)
+        """
+        out = np.empty((states.shape[0], *places.shape))
+        if self._measured is None:
+            groups = int(self.plan[layout.GROUPS]), int(self.plan[layout.MEASURES])
+            self._measured = np.empty((self._rows(*groups), 2))
+        head = places, self.timestep, states
+        self._projected(kernel.observe, head, (self._measured, out))
+        return out
+
+    def _projected(
+        self, function: Callable[..., Any], head: tuple[Any, ...], tail: tuple[Any, ...]
+    ) -> None:
+        """Call a kernel that projects velocities, in the one elimination order or the other."""
         failed = 0
         for symbolic in (self.tables.symbolic, self.tables.fallback):
             self.projector = symbolic.program
+            arguments = self.plan, self.constant, self.projector, *head, *self._projection, *tail
             with around(self.callbacks):
-                failed = kernel.project(
-                    self.plan, self.constant, self.projector, self.timestep, False, states,
-                    (self.pose, self.matrix, self.g, self.G), (self.x, self.r, self.dx),
-                    self.contacts, self.solver, twists,
-                )  # fmt: skip
+                failed = function(*arguments)
             if not failed or self.tables.fallback is None:
                 break
         self.reraise()
         if failed:
             raise ArithmeticError(f"the velocities of state {failed - 1} cannot be projected")
-        return twists
 
     def kick(self, states: Float, part: float) -> None:
         """Turn momenta of the papers' form into those of half kicks (1/2), or back (-1/2).
@@ -266,14 +325,7 @@ class Workspace:
         -------
         ndarray of float, shape (k, rows, 2)
         """
-        rows = self._rows_of.get((first, last))
-        if rows is None:
-            at, count = int(self.plan[layout.GROUP_AT]), int(self.plan[layout.MEASURES])
-            groups = self.plan[at : at + layout.GROUP_FIELDS * count]
-            groups = groups.reshape(-1, layout.GROUP_FIELDS)[first:last]
-            own = groups[:, layout.EQUATION] == groups[:, layout.FIRST_ROW]
-            rows = self._rows_of[first, last] = int(groups[own, layout.N_ROWS].sum())
-        out = np.empty((states.shape[0], rows, 2))
+        out = np.empty((states.shape[0], self._rows(first, last), 2))
         with around(self.callbacks):
             kernel.measure(
                 self.plan, self.constant, first, last, states, twists, self.pose, self.matrix,
@@ -281,6 +333,17 @@ class Workspace:
             )  # fmt: skip
         self.reraise()
         return out
+
+    def _rows(self, first: int, last: int) -> int:
+        """Count the rows of some groups, those that add to others left out."""
+        rows = self._rows_of.get((first, last))
+        if rows is None:
+            at, count = int(self.plan[layout.GROUP_AT]), int(self.plan[layout.MEASURES])
+            groups = self.plan[at : at + layout.GROUP_FIELDS * count]
+            groups = groups.reshape(-1, layout.GROUP_FIELDS)[first:last]
+            own = groups[:, layout.EQUATION] == groups[:, layout.FIRST_ROW]
+            rows = self._rows_of[first, last] = int(groups[own, layout.N_ROWS].sum())
+        return rows
 
     def reraise(self) -> None:
         """Raise what a user's function raised since it was last asked."""

@@ -24,6 +24,7 @@ from dynamics.kernels.base.layout import (
     JB_AT,
     JOINTS,
     MASS,
+    MEASURES,
     N_ROWS,
     POSE,
     PULL,
@@ -76,6 +77,28 @@ def placed(n, state, pose, matrix):
 
 
 @kernel
+def rows_and_rates(plan, first, last, twist, g, G, out):
+    """out <- values g and rates G V of the rows of groups ``first`` to ``last``."""
+    n = plan[BODIES]
+    start = plan[plan[GROUP_AT] + first * GROUP_FIELDS + FIRST_ROW] if last > first else 0
+    for group in range(first, last):
+        at = plan[GROUP_AT] + group * GROUP_FIELDS
+        a, b, row = plan[at + A], plan[at + B], plan[at + FIRST_ROW]
+        place = plan[at + EQUATION] - start
+        for i in range(row, row + plan[at + N_ROWS]):
+            rate = 0.0
+            if a < n:
+                rate += inner(G, 12 * i, twist, TWIST * a)
+            if b < n:
+                rate += inner(G, 12 * i + 6, twist, TWIST * b)
+            if plan[at + EQUATION] == row:
+                out[place + i - row, 0] = g[i]
+                out[place + i - row, 1] = rate
+            else:
+                out[place + i - row, 1] += rate
+
+
+@kernel
 def measure(plan, constant, first, last, states, twists, pose, matrix, g, G, out):
     """out[k] <- rows of groups ``first`` to ``last`` at each state: values, and rates G V."""
     plan, constant = pointer(plan, 0), pointer(constant, 0)
@@ -84,22 +107,7 @@ def measure(plan, constant, first, last, states, twists, pose, matrix, g, G, out
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
         evaluate(plan, constant, first, last, pose, matrix, True, g, G)
-        start = plan[plan[GROUP_AT] + first * GROUP_FIELDS + FIRST_ROW] if last > first else 0
-        for group in range(first, last):
-            at = plan[GROUP_AT] + group * GROUP_FIELDS
-            a, b, row = plan[at + A], plan[at + B], plan[at + FIRST_ROW]
-            place = plan[at + EQUATION] - start
-            for i in range(row, row + plan[at + N_ROWS]):
-                rate = 0.0
-                if a < n:
-                    rate += inner(G, 12 * i, twists[k], TWIST * a)
-                if b < n:
-                    rate += inner(G, 12 * i + 6, twists[k], TWIST * b)
-                if plan[at + EQUATION] == row:
-                    out[k, place + i - row, 0] = g[i]
-                    out[k, place + i - row, 1] = rate
-                else:
-                    out[k, place + i - row, 1] += rate
+        rows_and_rates(plan, first, last, pointer(twists[k], 0), g, G, out[k])
 
 
 @kernel
@@ -243,6 +251,81 @@ def mobility(plan, constant, x, G, r):
 
 
 @kernel
+def project_one(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    sliding,
+    state,
+    # Work:
+    node,
+    unknowns,
+    contacts,
+    solver,
+):  # fmt: skip
+    """V of one state by theory/step (11): M V = p + G^T nu, G V = 0, in the unknowns; a status.
+
+    Two refinements take out the regularization of redundant rows; closed contacts are held, see
+    `observables.contacts`. Forces of stiff springs, dampers and servos act as in
+    `observables.stiff_forces`. If ``sliding``, friction that slides acts for half an interval more,
+    as it does in the next one.
+    """
+    blocks, magnitude, factors, workspace, status = solver
+    pose, matrix, g, G = node
+    x, r, dx = unknowns
+    rhs, solution, values = r, dx, pointer(blocks, 0)
+    x, r, dx = pointer(x, 0), pointer(r, 0), pointer(dx, 0)
+    n, rows = plan[BODIES], plan[ROWS]
+    m = TWIST * n
+    touching = plan[CONTACTS] > 0
+    more = touching or plan[ADDED] > 0 or plan[STIFF_NUMBERS] > 0
+    last = plan[GROUPS] if more else plan[JOINTS] + plan[ROTORS]
+    stiff = pointer(state, POSE * n + 3 * m + rows + plan[SLOTS])
+    pushed = plan[STIFF_NUMBERS] > 0 and stiff[0] > 0.0
+    placed(n, state, pose, matrix)
+    evaluate(plan, constant, 0, last, pose, matrix, True, g, G)
+    if touching:
+        at = Node(pose, matrix, g, G, r)
+        if find_closed(plan, constant, h, touching, at, dx, state, contacts) != 0:
+            return 1
+    for _ in range(ROUNDS):
+        for i in range(m + rows):
+            x[i] = 0.0
+        projection_matrix(plan, constant, x, G, blocks.size, values)
+        if pushed:
+            add_stiff_slopes(plan, constant, stiff, G, values)
+        if touching:
+            add_held_rows(plan, contacts, values)
+        if sliding and touching:
+            direct_sliding(plan, constant, state, contacts)
+            add_sliding_rows(plan, contacts, values)
+        if factorize(program, blocks, 1e-15, magnitude, factors, status) != 0:
+            return 1
+        for _ in range(3):
+            for i in range(m):
+                r[i] = state[POSE * n + i]
+            for i in range(rows):
+                r[m + i] = 0.0
+            if pushed:
+                add_stored_forces(plan, stiff, G, r)
+                subtract_stiff_slopes(plan, constant, stiff, G, x, r)
+            mobility(plan, constant, x, G, r)
+            if touching:
+                subtract_held_rows(plan, x, contacts, r)
+            if sliding and touching:
+                subtract_sliding_rows(plan, x, contacts, r)
+            solve(program, factors, rhs, 1, workspace, solution)
+            for i in range(m + rows):
+                x[i] += dx[i]
+        if not touching or hold_more(plan, constant, x, contacts) == 0:
+            break
+    return 0
+
+
+@kernel
 def project(
     # Tables:
     plan,
@@ -260,67 +343,60 @@ def project(
     # Out:
     twists,
 ):  # fmt: skip
-    """twists[k] <- V of each state by theory/step (11): M V = p + G^T nu, G V = 0; a status.
-
-    Two refinements take out the regularization of redundant rows; closed contacts are held, see
-    `observables.contacts`. Forces of stiff springs, dampers and servos act as in
-    `observables.stiff_forces`. If ``sliding``, friction that slides acts for half an interval more,
-    as it does in the next one.
-    """
-    blocks, magnitude, factors, workspace, status = solver
+    """twists[k] <- V of each state, see `project_one`; 0, or 1 + k of the state that failed."""
     pose, matrix, g, G = node
-    x, r, dx = unknowns
-    rhs, solution, values = r, dx, pointer(blocks, 0)
     plan, constant = pointer(plan, 0), pointer(constant, 0)
-    pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
-    x, r, dx, contacts = pointer(x, 0), pointer(r, 0), pointer(dx, 0), pointer(contacts, 0)
-    n, rows = plan[BODIES], plan[ROWS]
-    m = TWIST * n
-    touching = plan[CONTACTS] > 0
-    more = touching or plan[ADDED] > 0 or plan[STIFF_NUMBERS] > 0
-    last = plan[GROUPS] if more else plan[JOINTS] + plan[ROTORS]
-    node = Node(pose, matrix, g, G, r)
+    node = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
+    x, contacts = unknowns[0], pointer(contacts, 0)
     for k in range(states.shape[0]):
-        stiff = pointer(states[k], POSE * n + 3 * m + rows + plan[SLOTS])
-        pushed = plan[STIFF_NUMBERS] > 0 and stiff[0] > 0.0
-        placed(n, states[k], pose, matrix)
-        evaluate(plan, constant, 0, last, pose, matrix, True, g, G)
-        if (
-            touching
-            and find_closed(plan, constant, h, touching, node, dx, states[k], contacts) != 0
-        ):
+        failed = project_one(
+            plan, constant, program, h, sliding, states[k], node, unknowns, contacts, solver
+        )  # fmt: skip
+        if failed != 0:
             return 1 + k
-        for _ in range(ROUNDS):
-            for i in range(m + rows):
-                x[i] = 0.0
-            projection_matrix(plan, constant, x, G, blocks.size, values)
-            if pushed:
-                add_stiff_slopes(plan, constant, stiff, G, values)
-            if touching:
-                add_held_rows(plan, contacts, values)
-            if sliding and touching:
-                direct_sliding(plan, constant, states[k], contacts)
-                add_sliding_rows(plan, contacts, values)
-            if factorize(program, blocks, 1e-15, magnitude, factors, status) != 0:
-                return 1 + k
-            for _ in range(3):
-                for i in range(m):
-                    r[i] = states[k, POSE * n + i]
-                for i in range(rows):
-                    r[m + i] = 0.0
-                if pushed:
-                    add_stored_forces(plan, stiff, G, r)
-                    subtract_stiff_slopes(plan, constant, stiff, G, x, r)
-                mobility(plan, constant, x, G, r)
-                if touching:
-                    subtract_held_rows(plan, x, contacts, r)
-                if sliding and touching:
-                    subtract_sliding_rows(plan, x, contacts, r)
-                solve(program, factors, rhs, 1, workspace, solution)
-                for i in range(m + rows):
-                    x[i] += dx[i]
-            if not touching or hold_more(plan, constant, x, contacts) == 0:
-                break
-        for i in range(m):
+        for i in range(TWIST * plan[BODIES]):
             twists[k, i] = x[i]
+    return 0
+
+
+@kernel
+def observe(
+    # Tables:
+    plan,
+    constant,
+    program,
+    places,
+    # In:
+    h,
+    states,
+    # Work:
+    node,
+    unknowns,
+    contacts,
+    solver,
+    measured,
+    # Out:
+    out,
+):  # fmt: skip
+    """out[k] <- coordinates and their rates at each state, V by `project_one`; its status.
+
+    ``places`` are two rows of all `measured` ones for each coordinate: its value's and its rate's.
+    """
+    pose, matrix, g, G = node
+    plan, constant = pointer(plan, 0), pointer(constant, 0)
+    node = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
+    pose, matrix, g, G = node
+    x, contacts = pointer(unknowns[0], 0), pointer(contacts, 0)
+    first, last = plan[GROUPS], plan[MEASURES]
+    for k in range(states.shape[0]):
+        failed = project_one(
+            plan, constant, program, h, False, states[k], node, unknowns, contacts, solver
+        )  # fmt: skip
+        if failed != 0:
+            return 1 + k
+        evaluate(plan, constant, first, last, pose, matrix, True, g, G)
+        rows_and_rates(plan, first, last, x, g, G, measured)
+        for side in range(2):
+            for i in range(places.shape[1]):
+                out[k, side, i] = measured[places[side, i], side]
     return 0
