@@ -1,8 +1,8 @@
 """Actions of Gymnasium environments and rollouts of robots, over MuJoCo's own steps.
 
 ``python -m benchmarks.actions [robot ...]`` in ``asv_benchmarks`` prints, for the robots of
-gymnasium on their floor with contacts that the model finds: microseconds per action of five steps
-with a random command, and of `rollouts` of one second without commands, both over as many `mj_step`.
+gymnasium on their floor with contacts that the model finds: microseconds per action of five steps,
+and per step of `rollouts` of one second, both with random commands, over as many `mj_step`.
 """
 
 import argparse
@@ -54,7 +54,13 @@ def of_rollouts(made, rounds=5):
     import mujoco
 
     peer, steps = made.peer(), round(SECONDS / H)
-    jobs = [dy.Job(made.state, SECONDS, every=10) for _ in range(JOBS)]
+    low, high = peer.actuator_ctrlrange.T
+    commands = np.random.default_rng(0).uniform(low, high, (JOBS, steps // SKIP, low.size))
+    jobs = [
+        dy.Job(made.state, SECONDS, every=10,
+               controls=np.repeat(made.model.controls(one), SKIP, axis=0))
+        for one in commands
+    ]  # fmt: skip
     ours, theirs = [], []
     for _ in range(rounds):
         start = time.process_time()
@@ -62,8 +68,10 @@ def of_rollouts(made, rounds=5):
         ours.append(time.process_time() - start)
         sessions = [mujoco.MjData(peer) for _ in range(JOBS)]
         start = time.process_time()
-        for data in sessions:
-            mujoco.mj_step(peer, data, steps)
+        for data, several in zip(sessions, commands):
+            for command in several:
+                data.ctrl[:] = command
+                mujoco.mj_step(peer, data, SKIP)
         theirs.append(time.process_time() - start)
     scale = 1e6 / (JOBS * steps)
     return scale * min(ours), scale * min(theirs)

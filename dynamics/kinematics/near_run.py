@@ -15,9 +15,8 @@ from dynamics.kernels.collisions import watch as watching
 from dynamics.kinematics.event_location import part_of_step
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModel, NearModels
 from dynamics.state import State, interval_of
-from dynamics.tables.collisions import given_of
+from dynamics.tables.collisions import given_at, given_of
 from dynamics.tables.error_control import ErrorControl, Event
-from dynamics.tables.model_tables import lasting
 from dynamics.tables.workspace import Workspace
 
 __all__ = [
@@ -116,8 +115,7 @@ class NearRun:
         if self.accuracy is not None:
             self._control = ErrorControl(self.near.model, self.accuracy)
             self._kernel, self._work = self._control.kernel, self._control.work(self.space)
-        kept = lasting(self.space.plan)
-        sizes = self.state.data.size, kept, self.info.size
+        sizes = self.state.data.size, given_at(self.space.plan), self.info.size
         self._watched: Any = self.search.arrays(*sizes, self.near.placing)
 
     def advance(self, done: int, count: int) -> int:

@@ -18,7 +18,7 @@ from dynamics.parts.collisions import Candidates, Solid
 from dynamics.parts.separating_planes import SIDES
 from dynamics.tables.model_tables import lasting
 
-__all__ = ["Search", "ShapeTables", "Watch", "given_of", "shape_tables"]
+__all__ = ["Search", "ShapeTables", "Watch", "given_at", "given_of", "shape_tables"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -234,12 +234,23 @@ class Search:
         """Near pairs, ascending."""
         return tuple(self.near[: self.flags[watching.COUNT]].tolist())
 
-    def arrays(self, state: int = 0, work: int = 0, info: int = 0, placing: Any = NO_PLANES) -> Any:
-        """Tuple for `dynamics.kernels.collisions.watch`, which keeps so many numbers of each."""
-        if state + work + info > self._before.size:  # new memory would cost a page fault each 4 kB
-            self._before = np.empty(2 * (state + work + info))
-        ends = state, state + work, state + work + info
-        before = [self._before[a:b] for a, b in zip((0, *ends), ends)]
+    def arrays(
+        self,
+        state: int = 0,
+        given: tuple[int, int] = (0, 0),
+        info: int = 0,
+        placing: Any = NO_PLANES,
+    ) -> Any:
+        """Tuple for `dynamics.kernels.collisions.watch`, which keeps so many numbers of each.
+
+        ``given`` are the ends of `given_of` in the workspace.
+        """
+        size = state + given[1] - given[0] + info
+        if size > self._before.size:  # new memory would cost a page fault each 4 kB
+            self._before = np.empty(2 * size)
+        self.flags[watching.GIVEN_AT] = given[0]
+        before = [self._before[:state], self._before[state : size - info],
+                  self._before[size - info : size]]  # fmt: skip
         planes = self.solids, placing, np.zeros(len(placing[0]), np.int64), np.empty(5)
         return (
             self.start, self.reach, self.allowance, self.ways, self.flags, self.near, *before,
@@ -259,5 +270,20 @@ def given_of(plan: Ints, work: Float) -> Float:
     -------
     ndarray of float, shape (6 n,)
     """
+    first, last = given_at(plan)
+    return work[first:last]
+
+
+def given_at(plan: Ints) -> tuple[int, int]:
+    """Ends of `given_of` in the workspace.
+
+    Parameters
+    ----------
+    plan : ndarray of int
+
+    Returns
+    -------
+    (int, int)
+    """
     m, end = layout.TWIST * int(plan[layout.BODIES]), lasting(plan)
-    return work[end - 2 * m : end - m]
+    return end - 2 * m, end - m

@@ -583,7 +583,7 @@ def watched_ball(height, wall=0.5):
     model = mechanism.finalize(0.01)
     state, work, info = model.initial_state().data.copy(), np.zeros(3), np.zeros(INFO_SIZE)
     search = model.near.search()
-    watched = search.arrays(state.size, work.size, info.size)
+    watched = search.arrays(state.size, (0, work.size), info.size)
     watch.renew(watched, 1, 0.01, state)
     assert search.watch.allowance == pytest.approx(0.015) and not search.pairs
     return search, watched, state, work, info

@@ -298,8 +298,9 @@ def near_pairs(tables, grid, n, state, allowance):
         if above(sizes[j], placed[j], placed[i]) < (allowance[body] if body < n else 0.0):
             found[count] = k
             count += 1
-    top = fill_grids(tables, grid, n, allowance)
-    for s in range(shapes.shape[0]):
+    some = tables.partner.size > 0  # a planar robot has pairs with its floor alone
+    top = fill_grids(tables, grid, n, allowance) if some else 0
+    for s in range(shapes.shape[0] if some else 0):
         if shapes[s, HALF_SPACE] == 1:
             continue
         radius, (x, y, z) = reach_of(shapes, sizes, s, n, allowance), load3(placed[s], 0)

@@ -5,7 +5,7 @@ If there are no others, the step stands. Else it is taken back.
 
 A watch is None, or a tuple: poses where the near pairs were found, reaches and allowances of the
 bodies (see `broad_phase`), their longest ways in this step where one used up its own, flags, the
-near pairs, the state, the lasting numbers of the workspace and the info before the step, what a
+near pairs, the state, users' impulses of the last interval and the info before the step, what a
 search needs (the steps and the part of an allowance, the shapes and the grid), and what `lay_idle`
 needs of planes.
 """
@@ -34,7 +34,7 @@ WAYS = 3
 FLAGS = 4
 PAIRS = 5
 STATE = 6
-WORK = 7
+GIVEN = 7
 INFO = 8
 SEARCH = 9
 PLANES = 10
@@ -42,7 +42,8 @@ PLANES = 10
 RENEW = 0  # 1 if the near pairs have changed
 TAKEN_BACK = 1  # 1 if a body used up its allowance in the last step, which was taken back
 COUNT = 2  # near pairs
-FLAGS_SIZE = 3
+GIVEN_AT = 3  # place of users' impulses in the workspace
+FLAGS_SIZE = 4
 
 #: Pairs that may stay when they are near no more: so many, and one for so many near pairs. Without
 #: them a humanoid that is driven takes 1.16 times as long, 20 balls 1.05 times.
@@ -51,16 +52,19 @@ SPARE, SPARE_PART = 2, 8
 
 @kernel
 def keep(watch, state, work, info):
-    """Keep all that a step changes; whether this step was taken back, its controls are there."""
+    """Keep what a run needs that takes the step back; if that happened, its controls are there.
+
+    Of the workspace that is users' impulses alone: the run goes on in another near model.
+    """
     if watch is not None:
         again = watch[FLAGS][TAKEN_BACK] == 1
         if not again:  # ways add up while a step is taken back: pairs could come and go in turns
             watch[WAYS][:] = 0.0
         watch[FLAGS][RENEW] = watch[FLAGS][TAKEN_BACK] = 0
         copy(state, watch[STATE])
-        lasting = watch[WORK]
-        for i in range(lasting.size):
-            lasting[i] = work[i]
+        given, at = watch[GIVEN], watch[FLAGS][GIVEN_AT]
+        for i in range(given.size):
+            given[i] = work[at + i]
         copy(info, watch[INFO])
         return again
     return False
@@ -125,7 +129,9 @@ def taken_back(watch, bodies, h, state, work, info):
                 return False
             watch[FLAGS][RENEW] = 1
             copy(watch[STATE], state)
-            copy(watch[WORK], work)
+            given, at = watch[GIVEN], watch[FLAGS][GIVEN_AT]
+            for i in range(given.size):
+                work[at + i] = given[i]
             copy(watch[INFO], info)
             return True
     return False

@@ -34,6 +34,7 @@ from dynamics.kernels.base.layout import (
     ROW_SIZE,
     SOFT,
     SPIN_DRAG,
+    STIFF_NUMBERS,
     THETA,
     TWIST,
     A,
@@ -85,35 +86,6 @@ def add_outer(values, at, scale, G, left, right):
         put(values, at + 6 * j, column)
 
 
-@lazy("None")
-def dampers(plan, constant, h, part, G, values):
-    """theta h c G^T G of the forces' dampers, after `bodies`."""
-    n = plan[BODIES]
-    for k in range(plan[JOINTS], plan[GROUPS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        for place in (plan[group + AJ_AT], plan[group + JA_AT]):
-            if place >= 0:
-                for i in range(36):
-                    values[place + i] = 0.0
-    for k in range(plan[JOINTS], plan[GROUPS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        a, b = plan[group + A], plan[group + B]
-        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-            c = constant[at + DAMPING]
-            if c == 0.0:
-                continue
-            c *= h - part + constant[at + THETA] * (2.0 * part - h)
-            at, bt = 12 * row, 12 * row + 6
-            if a < n:
-                add_outer(values, plan[plan[BODY_AT] + a], c, G, at, at)
-            if b < n:
-                add_outer(values, plan[plan[BODY_AT] + b], c, G, bt, bt)
-            if plan[group + AJ_AT] >= 0:
-                add_outer(values, plan[group + AJ_AT], c, G, at, bt)
-                add_outer(values, plan[group + JA_AT], c, G, bt, at)
-
-
 @kernel
 def stretched_by(t, phi, s):
     """t E(phi): derivative with respect to omega, over h, of what has the slope t in theta."""
@@ -157,52 +129,64 @@ def stretched(G, at, phi, s):
 
 
 @kernel
-def add_product(values, at, scale, G, left, right):
-    """values[at:at + 36] <- + scale G[left:left + 6] right^T, by columns."""
+def add_dyad(values, at, G, left, right):
+    """values[at:at + 36] <- + G[left:left + 6] right^T, by columns."""
     for j in range(6):
-        part = scale * right[j]
-        for i in range(6):
-            values[at + 6 * j + i] += part * G[left + i]
+        put(values, at + 6 * j, plus(load_six(values, at + 6 * j), right[j], G, left))
 
 
 @kernel
-def add_slopes(plan, h, u, G, G_next, group, row, part, values):
-    """values <- + part G^T G_next diag(I, E) of one row, in the blocks of its bodies."""
-    n = plan[BODIES]
-    for side in range(2):
-        body, at = plan[group + A + side], 12 * row + 6 * side
-        if body == n:
-            continue
-        t = TWIST * body + 3
-        phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
-        turn = stretched(G_next, at + 3, phi, math.sqrt(1.0 - dot(phi, phi)))
-        slope = (G_next[at], G_next[at + 1], G_next[at + 2], turn[0], turn[1], turn[2])
-        add_product(values, plan[plan[BODY_AT] + body], part, G, at, slope)
-        other = plan[group + AJ_AT] if side == 1 else plan[group + JA_AT]
-        if other >= 0:
-            add_product(values, other, part, G, 12 * row + 6 - 6 * side, slope)
+def slope_of(h, u, t, late, soon, G, G_next, at):
+    """soon G + late G_next diag(I, E) of one row and the body whose velocity is u[t:t + 6]."""
+    if late == 0.0:
+        return (
+            soon * G[at], soon * G[at + 1], soon * G[at + 2],
+            soon * G[at + 3], soon * G[at + 4], soon * G[at + 5],
+        )  # fmt: skip
+    phi = (0.5 * h * u[t + 3], 0.5 * h * u[t + 4], 0.5 * h * u[t + 5])
+    turn = stretched(G_next, at + 3, phi, math.sqrt(1.0 - dot(phi, phi)))
+    return (
+        soon * G[at] + late * G_next[at],
+        soon * G[at + 1] + late * G_next[at + 1],
+        soon * G[at + 2] + late * G_next[at + 2],
+        soon * G[at + 3] + late * turn[0],
+        soon * G[at + 4] + late * turn[1],
+        soon * G[at + 5] + late * turn[2],
+    )
 
 
 @lazy("None")
-def rotors(plan, constant, h, u, G, G_next, values):
-    """a G^T G_next diag(I, E) of all rotors, after `dampers`."""
-    for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
+def force_slopes(plan, constant, h, part, u, g, G, G_next, values):
+    """Dampers theta h c G^T G, rotors and stiff forces (a + h (h k + c)) G^T G_next diag(I, E).
+
+    After `bodies`. For h = 0 it leaves rotors alone: a G^T G_next.
+    """
+    n, rotors = plan[BODIES], plan[JOINTS] + plan[ROTORS]
+    for k in range(plan[JOINTS], plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for place in (plan[group + AJ_AT], plan[group + JA_AT]):
+            if place >= 0:
+                for i in range(0, 36, 6):
+                    put(values, place + i, nothing())
+    for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            inertia = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + ARMATURE]
-            if inertia != 0.0:
-                add_slopes(plan, h, u, G, G_next, group, row, inertia, values)
-
-
-@lazy("None")
-def stiff_forces(plan, constant, h, u, g, G, G_next, values):
-    """h (h k + c) G^T G_next diag(I, E) of stiff forces, after `rotors`."""
-    for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            hard = steepness(plan, constant, h, row, g)
-            if hard != 0.0:
-                add_slopes(plan, h, u, G, G_next, group, row, part_of(plan, h, g) * hard, values)
+            c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            soon = constant[c + DAMPING] * (h - part + constant[c + THETA] * (2.0 * part - h))
+            late = constant[c + ARMATURE] if k < rotors else 0.0
+            if plan[STIFF_NUMBERS] > 0 and k < rotors and part > 0.0:
+                late += part * steepness(plan, constant, h, row, g)
+            if soon == 0.0 and late == 0.0:
+                continue
+            for side in range(2):
+                body, at = plan[group + A + side], 12 * row + 6 * side
+                if body == n:
+                    continue
+                right = slope_of(h, u, TWIST * body, late, soon, G, G_next, at)
+                add_dyad(values, plan[plan[BODY_AT] + body], G, at, right)
+                place = plan[group + AJ_AT] if side == 1 else plan[group + JA_AT]
+                if place >= 0:
+                    add_dyad(values, place, G, 12 * row + 6 - 6 * side, right)
 
 
 @kernel
@@ -354,10 +338,7 @@ def assemble(
     if plan[ADDED] > 0:
         add_blocks(plan, constant, h, G, u, values)
     if plan[GROUPS] > plan[JOINTS]:
-        dampers(plan, constant, h, part, G, values)
-    if plan[ROTORS] > 0:
-        rotors(plan, constant, h, u, G, G_next, values)
-        stiff_forces(plan, constant, h, u, g, G, G_next, values)
+        force_slopes(plan, constant, h, part, u, g, G, G_next, values)
     for k in range(plan[JOINTS] - 1, -1, -1):  # later groups before the first ones write
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:

@@ -41,7 +41,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import dot, load3, multiply_matrix, rotate
-from dynamics.kernels.interval.matrix import bodies, rotors
+from dynamics.kernels.interval.matrix import bodies, force_slopes
 from dynamics.kernels.observables.contacts import (
     ROUNDS,
     add_held_rows,
@@ -195,7 +195,7 @@ def projection_matrix(plan, constant, zero, G, size, values):
     if plan[ADDED] > 0:
         add_blocks(plan, constant, 0.0, G, zero, values)
     if plan[ROTORS] > 0:
-        rotors(plan, constant, 0.0, zero, G, G, values)
+        force_slopes(plan, constant, 0.0, 0.0, zero, zero, G, G, values)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
