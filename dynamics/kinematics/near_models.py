@@ -27,8 +27,7 @@ from dynamics.kinematics.near_space import NearSpace, NearWork
 from dynamics.kinematics.plane_placement import apart
 from dynamics.parts.collisions import candidates_of
 from dynamics.state import State
-from dynamics.tables.collisions import NO_PLANES, Search, Watch, given_of, shape_tables
-from dynamics.tables.model_tables import lasting
+from dynamics.tables.collisions import NO_PLANES, Search, Watch, shape_tables
 from dynamics.tables.near_tables import NearArrays, NearTables, Places
 
 if TYPE_CHECKING:
@@ -399,15 +398,12 @@ class NearModels:
         info : ndarray of float
             Changed: what the energy balance holds changes by the energy of planes that come and go.
         given : ndarray of float, shape (6 n,)
-            Users' impulses of the last interval.
+            Users' impulses of the last interval on the bodies of the whole model.
         space : Workspace
             Of the new one.
         """
-        plan = near.arrays.plan
-        space.work[: lasting(plan)] = 0.0
-        load_node(plan, near.arrays.constant, after.data, space.work)
-        m = layout.TWIST * self.model.n_bodies
-        given_of(plan, space.work)[:m] = given[:m]
+        arrays = near.arrays
+        load_node(arrays.plan, arrays.constant, after.data, given, space.work)
         info[step_info.NODE_SIDE] = 0.0
         info[step_info.EQUAL_LENGTHS] = min(info[step_info.EQUAL_LENGTHS], 2.0)
         if state.n + after.n > 2 * self.model.n_bodies:  # planes

@@ -15,7 +15,7 @@ from dynamics.kernels.collisions import watch as watching
 from dynamics.kinematics.event_location import part_of_step
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModel, NearModels
 from dynamics.state import State, interval_of
-from dynamics.tables.collisions import given_at, given_of
+from dynamics.tables.collisions import given_at
 from dynamics.tables.error_control import ErrorControl, Event
 from dynamics.tables.workspace import Workspace
 
@@ -167,7 +167,9 @@ class NearRun:
         """Go on in the model of the pairs that are near now."""
         near = self.models.of(self.search.pairs)
         after = self.models.carried(self.near, self.state, near)
-        given = given_of(self.space.plan, self.space.work).copy()
+        first, _ = given_at(self.space.plan)
+        m = layout.TWIST * self.models.model.n_bodies
+        given = self.space.work[first : first + m].copy()
         self.space.__exit__()  # the new workspace may lie in the same memory
         space = self._free(near)
         if self.totals[run_totals.RESUMED] != 0.0:

@@ -18,7 +18,7 @@ from dynamics.parts.collisions import Candidates, Solid
 from dynamics.parts.separating_planes import SIDES
 from dynamics.tables.model_tables import lasting
 
-__all__ = ["Search", "ShapeTables", "Watch", "given_at", "given_of", "shape_tables"]
+__all__ = ["Search", "ShapeTables", "Watch", "given_at", "shape_tables"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -243,7 +243,7 @@ class Search:
     ) -> Any:
         """Tuple for `dynamics.kernels.collisions.watch`, which keeps so many numbers of each.
 
-        ``given`` are the ends of `given_of` in the workspace.
+        ``given`` is `given_at` of the workspace.
         """
         size = state + given[1] - given[0] + info
         if size > self._before.size:  # new memory would cost a page fault each 4 kB
@@ -258,24 +258,8 @@ class Search:
         )  # fmt: skip
 
 
-def given_of(plan: Ints, work: Float) -> Float:
-    """Users' impulses of the last interval in the workspace of a step of order 2.
-
-    Parameters
-    ----------
-    plan : ndarray of int
-    work : ndarray of float
-
-    Returns
-    -------
-    ndarray of float, shape (6 n,)
-    """
-    first, last = given_at(plan)
-    return work[first:last]
-
-
 def given_at(plan: Ints) -> tuple[int, int]:
-    """Ends of `given_of` in the workspace.
+    """Ends of users' impulses of the last interval in the workspace of a step of order 2.
 
     Parameters
     ----------

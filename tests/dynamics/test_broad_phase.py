@@ -270,6 +270,39 @@ def test_steps_read_no_more_of_a_workspace_than_is_kept_for_taking_them_back(mon
     np.testing.assert_array_equal(dy.simulate(model, state, 0.4).states, motion.states)
 
 
+def test_a_run_goes_on_in_another_near_model_whatever_its_workspace_held(monkeypatch):
+    mechanism, rng = dy.Mechanism(), np.random.default_rng(0)
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    parent = None
+    for k in range(4):
+        at = (*rng.uniform(-0.05, 0.05, 2), 0.2 + 0.27 * k)
+        body = mechanism.add_body(
+            SHAPES[k], name=k, position=at, orientation=rotation.random(rng)
+        )  # fmt: skip
+        if k == 1:
+            mechanism.add_joint(
+                dy.Revolute(
+                    parent, body, (1, 0, 0), parent_point=(0, 0, 0.135), child_point=(0, 0, -0.135),
+                    stiffness=1e6, damping=1.0, armature=0.1,
+                )
+            )  # fmt: skip
+        parent = body
+    mechanism.add_force(dy.Wrench(body, lambda time, z, u: [0, 0, -0.1, 0, 0, 0]))
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    motion = dy.simulate(model, state, 0.4)
+    assert len(motion.parts) >= 3
+    load_node = near_models.load_node
+
+    def poisoned(plan, constant, state, given, work):
+        work[: lasting(plan)] = np.nan
+        load_node(plan, constant, state, given, work)
+
+    monkeypatch.setattr(near_models, "load_node", poisoned)
+    np.testing.assert_array_equal(dy.simulate(model, state, 0.4).states, motion.states)
+
+
 def test_near_models_are_kept_up_to_a_size_and_made_again_the_same(monkeypatch):
     mechanism = dy.Mechanism()
     mechanism.add_obstacle(dy.HalfSpace(), name="floor")
