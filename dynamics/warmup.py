@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dynamics.control.episode_run import begun
 from dynamics.kernels.base.jit import bind_all, compile_all
+from dynamics.kinematics.joint_space import JointSpace
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.parts.joint_types import Revolute
@@ -60,6 +62,10 @@ def _run(model: Model, state: State) -> int:
     for contact in motion.contacts[:1]:
         motion.contact(contact)
     model.step(state)
+    space = JointSpace(model)
+    space.read(state)
+    run = begun(space, state.data, 0.0, state.interval, 1, np.ones(model.n_controls))
+    run.act(np.zeros(model.n_controls))
     bind_all()
     return int(motion.info["steps"])
 

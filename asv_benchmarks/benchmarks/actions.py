@@ -12,7 +12,7 @@ import numpy as np
 
 import dynamics as dy
 
-from .collisions import H, ROBOTS, scene
+from .collisions import ROBOTS, H, scene
 
 SKIP, ACTIONS, JOBS, SECONDS = 5, 400, 16, 1.0
 

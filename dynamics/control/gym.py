@@ -191,7 +191,7 @@ class Task:
             run = trace.run
             if run is None or not run.leads_to(states[i]):
                 time = trace.steps * self.model.timestep
-                run = begun(self.model, states[i], time, trace.interval, self.skip, self.most)
+                run = begun(self.space, states[i], time, trace.interval, self.skip, self.most)
             took = run.act(action)
             states[i] = run.numbers
             trace.steps += took
@@ -199,7 +199,7 @@ class Task:
             if self.sensors.sensors:
                 trace.parts = () if run.part is None else (run.part,)
             done[i] = took == self.skip
-            trace.run = run if done[i] else None
+            trace.run = run if took == self.skip else None
         return done
 
     def look(
@@ -219,7 +219,7 @@ class Task:
         rewards : ndarray of float, shape (k,)
         ends : ndarray of bool, shape (k,)
         """
-        found = self.space.observed(states)
+        found = self._coordinates(states, traces)
         q, rate = found[:, 0], found[:, 1]
         rewards = np.array([float(self.reward(*one)) for one in zip(q, rate, actions)])
         if self.terminated is None:
@@ -230,6 +230,16 @@ class Task:
         if self.sensors.sensors:
             seen = np.concatenate([seen, *self._sense(states, traces)], 1, dtype=np.float32)
         return seen, rewards, ends
+
+    def _coordinates(self, states: Float, traces: Sequence[Trace]) -> Float:
+        """Coordinates and their rates, shape (k, 2, m): those that runs have seen, or measured."""
+        seen: list[Float] = []
+        for state, trace in zip(states, traces):
+            run = trace.run
+            if run is None or run.seen is None or not run.leads_to(state):
+                return self.space.observed(states)
+            seen.append(run.seen)
+        return np.concatenate(seen) if len(seen) > 1 else seen[0]
 
     def _sense(self, states: Float, traces: Sequence[Trace]) -> Iterable[Float]:
         """Readings of all sensors, each of shape (k, numbers)."""

@@ -134,6 +134,8 @@ class JointSpace:
         First coordinate of a joint by name, and how many it has.
     size : int
         Number k of coordinates.
+    places : ndarray of int, shape (2, k)
+        Rows of their values and of their rates: see `Workspace.observed`.
 
     Raises
     ------
@@ -169,8 +171,8 @@ class JointSpace:
         rows_of = [np.array(side, np.int64) for side in places]
         self._rates = rows_of[1]
         self.size = self._rates.size
-        self._places = np.stack(rows_of) - first_row
-        self._places.setflags(write=False)
+        self.places = np.stack(rows_of) - first_row
+        self.places.setflags(write=False)
         kinds = []
         for name in self.names:
             positions = model.mechanism.joints[name].positions
@@ -239,7 +241,7 @@ class JointSpace:
         -------
         ndarray of float, shape (s, 2, k)
         """
-        return self.model.workspace.observed(self._places, states)
+        return self.model.workspace.observed(self.places, states)
 
     def difference(self, position: Float, reference: Float) -> Float:
         """Difference of two coordinates, in the units of their rates.

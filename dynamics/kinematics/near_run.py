@@ -117,6 +117,7 @@ class NearRun:
             self._kernel, self._work = self._control.kernel, self._control.work(self.space)
         sizes = self.state.data.size, given_at(self.space.plan), self.info.size
         self._watched: Any = self.search.arrays(*sizes, self.near.placing)
+        self._acting: tuple[Any, ...] | None = None
 
     def advance(self, done: int, count: int) -> int:
         """Take some steps after those that are done; how many it took."""
@@ -162,6 +163,34 @@ class NearRun:
         if space is not self.space:
             self.space = space
             self._look_out()
+
+    @property
+    def acting(self) -> tuple[Any, ...]:
+        """Arrays of `dynamics.kernels.observables.act`, in the workspace of this thread.
+
+        Tables, columns, watch, state, what is kept, work and solver.
+        """
+        space = self._free(self.near)
+        if space is not self.space:
+            self.space = space
+            self._look_out()
+        if self._acting is None:
+            self._acting = (
+                space.step_tables, self.near.columns, self._watched, self.state.data,
+                self._kept[0], space.work, space.step_solver,
+            )  # fmt: skip
+        return self._acting
+
+    def finish_action(self, took: int, count: int) -> int:
+        """Go on after a pause if the near pairs have changed, after some steps of so many."""
+        if self.search.flags[watching.RENEW] != 0:
+            self.go_on()
+            try:
+                self._change()
+                took += self.advance(took, count - took)
+            finally:
+                self.pause()
+        return took
 
     def _change(self) -> None:
         """Go on in the model of the pairs that are near now."""

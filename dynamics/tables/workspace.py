@@ -269,12 +269,33 @@ class Workspace:
         ndarray of float, shape (k, 2, m)
         """
         out = np.empty((states.shape[0], *places.shape))
+        head = places, self.timestep, states
+        self._projected(kernel.observe, head, (self._measurement(), out))
+        return out
+
+    def observing(self, places: NDArray[np.int64]) -> tuple[Any, ...]:
+        """Tables and work of `dynamics.kernels.observables.measure.observe`.
+
+        Parameters
+        ----------
+        places : ndarray of int, shape (2, m)
+            See `observed`.
+
+        Returns
+        -------
+        tuple
+        """
+        program = self.tables.symbolic.program
+        return (
+            self.plan, self.constant, program, places, *self._projection, self._measurement(),
+        )  # fmt: skip
+
+    def _measurement(self) -> Float:
+        """Room for all rows that measure, and their rates."""
         if self._measured is None:
             groups = int(self.plan[layout.GROUPS]), int(self.plan[layout.MEASURES])
             self._measured = np.empty((self._rows(*groups), 2))
-        head = places, self.timestep, states
-        self._projected(kernel.observe, head, (self._measured, out))
-        return out
+        return self._measured
 
     def _projected(
         self, function: Callable[..., Any], head: tuple[Any, ...], tail: tuple[Any, ...]

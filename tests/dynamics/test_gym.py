@@ -69,25 +69,58 @@ def test_a_task_finds_its_contacts():
     assert env.state.pose[0, 2] == pytest.approx(0.1, abs=1e-4)
 
 
-def test_actions_go_on_where_the_one_before_ended():
-    """A task that finds its contacts moves as one run does, bit by bit, with rotors too."""
+def lifted(collide, **options):
+    """A ball on a rotor's axis over a floor, which a model finds or is given."""
     mech = dy.Mechanism()
     ball = mech.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0, 0, 0.2))
     mech.add_joint(
         dy.Prismatic(mech.world, ball, (0, 0, 1), name="lift", actuated=True, armature=0.3)
     )
-    mech.add_obstacle(dy.HalfSpace(), name="floor")
-    mech.collide()
-    model = mech.finalize(0.01)
-    task = dy.gym.Task(model, lambda q, rate, action: 0.0, skip=5, noise=0.0)
-    env = dy.gym.MechanismEnv(task)
-    env.reset(seed=0)
-    actions = np.array([[0.5], [-1.0], [0.25], [0.0]], np.float32)
-    for action in actions:
-        env.step(action)
+    if collide:
+        mech.add_obstacle(dy.HalfSpace(), name="floor")
+        mech.collide()
+    else:
+        mech.add_contact(ball, name="floor")
+    model = mech.finalize(0.01, **options)
+    return dy.gym.Task(model, lambda q, rate, action: 0.0, skip=5, noise=0.0)
 
-    whole = dy.simulate(model, task.start, 0.2, controls=np.repeat(actions, 5, axis=0))
+
+ACTIONS = np.array([[0.5], [-1.0], [0.25], [0.0], [3.0]], np.float32)
+
+
+@pytest.mark.parametrize("collide", [True, False])
+def test_actions_go_on_where_the_one_before_ended(collide):
+    """A task moves as one run does, bit by bit, though another uses its workspace in between."""
+    task = lifted(collide)
+    env, other = dy.gym.MechanismEnv(task), dy.gym.MechanismEnv(task)
+    env.reset(seed=0)
+    other.reset(seed=0)
+    for action in ACTIONS:
+        seen = env.step(action)[0]
+        other.step(-action)
+
+    controls = np.clip(np.repeat(ACTIONS, 5, axis=0), -1.0, 1.0)
+    whole = dy.simulate(task.model, task.start, 0.25, controls=controls)
     assert np.array_equal(env.state.data, whole.final.data)
+    at = np.concatenate(task.space.read(env.state))
+    assert np.array_equal(seen, at.astype(np.float32))
+
+
+@pytest.mark.parametrize("options", [{"form": "first order"}, {"order": 4}])
+def test_actions_of_other_forms_and_orders_go_on_too(options):
+    model = dy.zoo.cart_pole()[0].mechanism.copy().finalize(0.01, **options)
+    task = dy.gym.Task(model, reward, skip=5, noise=0.0)
+    env, other = dy.gym.MechanismEnv(task), dy.gym.MechanismEnv(task)
+    env.reset(seed=0)
+    other.reset(seed=0)
+    for action in ACTIONS:
+        env.step(action)
+        other.step(-action)
+
+    controls = np.clip(np.repeat(ACTIONS, 5, axis=0), -1.0, 1.0)
+    whole = dy.simulate(model, task.start, 0.25, controls=controls)
+    # Half kicks taken off and put on again: rounding
+    np.testing.assert_allclose(env.state.data, whole.final.data, rtol=0.0, atol=1e-12)
 
 
 def test_episodes_end_by_falling_and_by_time():
