@@ -5,6 +5,7 @@ more. Its inverse, as `graphsys` keeps it, then loses what its light directions 
 those of its neighbours, and all of a robot may turn by a thousand times what it should.
 """
 
+from dynamics.kernels.base.copying import copy_numbers
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import BODIES, BODY_SIZE, IMPULSE, TWIST
 from dynamics.kernels.base.six import largest, most_of, nothing, products
@@ -35,8 +36,7 @@ def solve_refined(plan, constant, program, before, tolerance, solver):
     size, start, first, neighbor, diagonal, block = solver.matrix
     solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
     for _ in range(REFINEMENTS):
-        for i in range(rows):
-            left[i] = solver.rhs[i]
+        copy_numbers(solver.rhs, 0, left, 0, rows)
         subtract_matrix_product(
             size, start, first, neighbor, diagonal, block, solver.values, False, solver.solution,
             0, left,

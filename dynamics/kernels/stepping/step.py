@@ -129,14 +129,14 @@ def evaluate_node(plan, constant, node):
 
 
 @kernel
-def complete_node(plan, constant, node):
-    """`evaluate_node`, where the rows of joints are there with their slopes."""
+def complete_node(plan, constant, node, known):
+    """`evaluate_node`, where the rows of so many groups are there with their slopes."""
     pose, matrix, g, G = node.pose, node.matrix, node.g, node.G
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if held_velocity(plan, plan[group + FIRST_ROW] + plan[group + N_ROWS] - 1):
             evaluate(plan, constant, k, k + 1, pose, matrix, True, g, G)  # what `roll` wrote over
-    evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, True, g, G)
+    evaluate(plan, constant, known, plan[GROUPS], pose, matrix, True, g, G)
     conservative(plan, constant, G, g, node.f)
 
 
@@ -308,7 +308,7 @@ def interval(
             if given > much:
                 info[UNEXPLAINED_INTERVALS] += 1.0
     if info[HAS_SLOPES] == 1.0:
-        complete_node(plan, constant, trial)
+        complete_node(plan, constant, trial, plan[GROUPS] if contacts else plan[JOINTS])
     else:
         evaluate_node(plan, constant, trial)
     if end_momentum(plan, constant, h, inputs, node, trial, x, motion.p) != 0:
