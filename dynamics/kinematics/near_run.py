@@ -15,7 +15,6 @@ from dynamics.kernels.collisions import watch as watching
 from dynamics.kinematics.event_location import part_of_step
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModel, NearModels
 from dynamics.state import State, interval_of
-from dynamics.tables.collisions import given_at
 from dynamics.tables.error_control import ErrorControl, Event
 from dynamics.tables.workspace import Workspace
 
@@ -115,7 +114,7 @@ class NearRun:
         if self.accuracy is not None:
             self._control = ErrorControl(self.near.model, self.accuracy)
             self._kernel, self._work = self._control.kernel, self._control.work(self.space)
-        sizes = self.state.data.size, given_at(self.space.plan), self.info.size
+        sizes = self.state.data.size, self.space.given, self.info.size
         self._watched: Any = self.search.arrays(*sizes, self.near.placing)
         self._acting: tuple[Any, ...] | None = None
 
@@ -196,7 +195,7 @@ class NearRun:
         """Go on in the model of the pairs that are near now."""
         near = self.models.of(self.search.pairs)
         after = self.models.carried(self.near, self.state, near)
-        first, _ = given_at(self.space.plan)
+        first, _ = self.space.given
         m = layout.TWIST * self.models.model.n_bodies
         given = self.space.work[first : first + m].copy()
         self.space.__exit__()  # the new workspace may lie in the same memory

@@ -16,9 +16,8 @@ from dynamics.kernels.collisions import watch as watching
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.collisions import Candidates, Solid
 from dynamics.parts.separating_planes import SIDES
-from dynamics.tables.model_tables import lasting
 
-__all__ = ["Search", "ShapeTables", "Watch", "given_at", "shape_tables"]
+__all__ = ["Search", "ShapeTables", "Watch", "shape_tables"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -243,7 +242,7 @@ class Search:
     ) -> Any:
         """Tuple for `dynamics.kernels.collisions.watch`, which keeps so many numbers of each.
 
-        ``given`` is `given_at` of the workspace.
+        ``given`` is that of the `Workspace`.
         """
         size = state + given[1] - given[0] + info
         if size > self._before.size:  # new memory would cost a page fault each 4 kB
@@ -256,18 +255,3 @@ class Search:
             self.start, self.reach, self.allowance, self.ways, self.flags, self.near, *before,
             self.rule, planes,
         )  # fmt: skip
-
-
-def given_at(plan: Ints) -> tuple[int, int]:
-    """Ends of users' impulses of the last interval in the workspace of a step of order 2.
-
-    Parameters
-    ----------
-    plan : ndarray of int
-
-    Returns
-    -------
-    (int, int)
-    """
-    m, end = layout.TWIST * int(plan[layout.BODIES]), lasting(plan)
-    return end - 2 * m, end - m

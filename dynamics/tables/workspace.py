@@ -87,11 +87,14 @@ class Workspace:
         Plan, constants and program of steps, and their solver arrays.
     solver : tuple of ndarray
         Matrix values, magnitudes, arena, solution workspace and status of `graphsys.kernels`.
+    given : (int, int)
+        Ends of users' impulses of the last interval in ``work``, of order 2.
     """
 
     work: Any
     step_tables: tuple[Any, ...]
     step_solver: tuple[Any, ...]
+    given: tuple[int, int]
     _model: Any
 
     def __init__(self, model: Model, memory: WorkMemory | None = None) -> None:
@@ -148,7 +151,8 @@ class Workspace:
             *(graph if self.plan[layout.CONTACTS] > 0 else ()),
         )  # fmt: skip
         self.step_tables = (self.plan, self.constant, self.program)
-        self._kept = [self.work[: lasting(self.plan)]]
+        end, m = lasting(self.plan), layout.TWIST * int(self.plan[layout.BODIES])
+        self.given, self._kept = (end - 2 * m, end - m), [self.work[:end]]
 
     def free(self) -> Workspace:
         """Workspace for a run: another one while a run is in this, whose controller asks."""
