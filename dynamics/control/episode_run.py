@@ -148,6 +148,9 @@ class EpisodeRun:
             self._results = record, self._run.info, self._run.totals
             self._observing: tuple[Workspace, tuple[Any, ...]] | None = None
 
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(None), ()  # copies of an environment begin a run of their own
+
     def leads_to(self, numbers: Float) -> bool:
         """Whether the run is where a state is.
 

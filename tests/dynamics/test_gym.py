@@ -1,5 +1,7 @@
 """Gymnasium environments: its own checks, and the same motions as `simulate`."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,19 @@ def test_actions_go_on_where_the_one_before_ended(collide):
     assert np.array_equal(env.state.data, whole.final.data)
     at = np.concatenate(task.space.read(env.state))
     assert np.array_equal(seen, at.astype(np.float32))
+
+
+@pytest.mark.parametrize("collide", [True, False])
+def test_copies_of_an_environment_go_on_from_the_same_state(collide):
+    env = dy.gym.MechanismEnv(lifted(collide))
+    env.reset(seed=0)
+    env.step(ACTIONS[0])
+    other = copy.deepcopy(env)
+    one, two = (each.step(ACTIONS[1])[0] for each in (env, other))
+
+    # Another guess: within tolerance, 1e-10, of impulses over h, and room.
+    np.testing.assert_allclose(one, two, rtol=0.0, atol=1e-6)
+    assert other._states is not env._states
 
 
 @pytest.mark.parametrize("options", [{"form": "first order"}, {"order": 4}])
