@@ -54,13 +54,7 @@ def inner(G, at, u, t):
 @kernel
 def add_multiple(r, t, scale, G, at):
     """r[t:t + 6] <- r[t:t + 6] + scale G[at:at + 6]."""
-    t, at = natural(t), natural(at)
-    r[t] += scale * G[at]
-    r[t + 1] += scale * G[at + 1]
-    r[t + 2] += scale * G[at + 2]
-    r[t + 3] += scale * G[at + 3]
-    r[t + 4] += scale * G[at + 4]
-    r[t + 5] += scale * G[at + 5]
+    add(r, t, plus(nothing(), scale, G, at))
 
 
 @kernel
