@@ -12,25 +12,36 @@ import numpy as np
 
 import dynamics as dy
 
-from .collisions import ROBOTS, H, scene
+from .collisions import HELD, ROBOTS, H, scene
 
-SKIP, ACTIONS, JOBS, SECONDS = 5, 400, 16, 1.0
+ACTIONS, JOBS, SECONDS = 400, 16, 1.0
 
 
 def environment(made):
-    """Environment of a scene, and a session of MuJoCo."""
-    task = dy.gym.Task(made.model, lambda q, rate, action: 0.0, start=made.state, noise=0.0,
-                       skip=SKIP)  # fmt: skip
-    return dy.gym.MechanismEnv(task)
+    """Environment of a scene that begins where the scene does, with a reward of 0."""
+    return dy.gym.MechanismEnv(
+        dy.gym.Task(made.model, lambda q, rate, action: 0.0, start=made.state, noise=0.0, skip=HELD)
+    )
 
 
-def of_actions(made, rounds=5, count=ACTIONS):
+def held(peer, data, commands):
+    """Processor seconds of MuJoCo with each command held."""
+    import mujoco
+
+    start = time.process_time()
+    for command in commands:
+        data.ctrl[:] = command
+        mujoco.mj_step(peer, data, HELD)
+    return time.process_time() - start
+
+
+def of_actions(made, rounds=5):
     """Least microseconds per action of `dynamics` and of MuJoCo, in turns."""
     import mujoco
 
     env, peer = environment(made), made.peer()
     low, high = peer.actuator_ctrlrange.T
-    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (count, *env.action_space.shape))
+    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (ACTIONS, *env.action_space.shape))
     actions = actions.astype(np.float32)
     commands = 0.5 * (low + high) + 0.5 * (high - low) * actions
     ours, theirs = [], []
@@ -40,13 +51,8 @@ def of_actions(made, rounds=5, count=ACTIONS):
         for action in actions:
             env.step(action)
         ours.append(time.process_time() - start)
-        data = mujoco.MjData(peer)
-        start = time.process_time()
-        for command in commands:
-            data.ctrl[:] = command
-            mujoco.mj_step(peer, data, SKIP)
-        theirs.append(time.process_time() - start)
-    return 1e6 * min(ours) / count, 1e6 * min(theirs) / count
+        theirs.append(held(peer, mujoco.MjData(peer), commands))
+    return 1e6 * min(ours) / ACTIONS, 1e6 * min(theirs) / ACTIONS
 
 
 def of_rollouts(made, rounds=5):
@@ -55,26 +61,49 @@ def of_rollouts(made, rounds=5):
 
     peer, steps = made.peer(), round(SECONDS / H)
     low, high = peer.actuator_ctrlrange.T
-    commands = np.random.default_rng(0).uniform(low, high, (JOBS, steps // SKIP, low.size))
-    jobs = [
-        dy.Job(made.state, SECONDS, every=10,
-               controls=np.repeat(made.model.controls(one), SKIP, axis=0))
-        for one in commands
-    ]  # fmt: skip
+    commands = np.random.default_rng(0).uniform(low, high, (JOBS, steps // HELD, low.size))
+    tables = [np.repeat(made.model.controls(one), HELD, axis=0) for one in commands]
+    jobs = [dy.Job(made.state, SECONDS, every=10, controls=table) for table in tables]
     ours, theirs = [], []
     for _ in range(rounds):
         start = time.process_time()
         dy.rollouts(made.model, jobs, threads=1)
         ours.append(time.process_time() - start)
         sessions = [mujoco.MjData(peer) for _ in range(JOBS)]
-        start = time.process_time()
-        for data, several in zip(sessions, commands):
-            for command in several:
-                data.ctrl[:] = command
-                mujoco.mj_step(peer, data, SKIP)
-        theirs.append(time.process_time() - start)
+        theirs.append(sum(held(peer, *one) for one in zip(sessions, commands)))
     scale = 1e6 / (JOBS * steps)
     return scale * min(ours), scale * min(theirs)
+
+
+class Actions:
+    """An action and a step of rollouts, over MuJoCo's time for the same steps."""
+
+    params = (list(ROBOTS),)
+    param_names = ("robot",)
+    timeout = 600
+
+    def setup(self, name):
+        try:
+            import gymnasium  # noqa: F401
+            import mujoco  # noqa: F401
+        except ImportError as error:
+            raise NotImplementedError("mujoco or gymnasium is not installed") from error
+        self.scene = scene(name)
+        self.env = environment(self.scene)
+        self.env.reset(seed=0)
+        self.action = np.zeros(self.env.action_space.shape, np.float32)
+        self.env.step(self.action)
+
+    def time_action(self, name):
+        self.env.step(self.action)
+
+    def track_action_over_mujoco(self, name):
+        ours, theirs = of_actions(self.scene)
+        return ours / theirs
+
+    def track_rollouts_over_mujoco(self, name):
+        ours, theirs = of_rollouts(self.scene)
+        return ours / theirs
 
 
 def main():
@@ -85,10 +114,10 @@ def main():
     print("robot: actions: ours, MuJoCo, us | ratio | rollouts: ours, MuJoCo, us per step | ratio")
     for name in chosen.robots:
         made = scene(name)
-        a, b = of_actions(made, chosen.rounds)
-        c, d = of_rollouts(made, chosen.rounds)
-        print(f"{name:14s} {a:7.1f} {b:7.1f} | {a / b:5.2f} | {c:7.2f} {d:7.2f} | {c / d:5.2f}",
-              flush=True)  # fmt: skip
+        ours, theirs = of_actions(made, chosen.rounds)
+        print(f"{name:14s} {ours:7.1f} {theirs:7.1f} | {ours / theirs:5.2f}", end=" | ")
+        ours, theirs = of_rollouts(made, chosen.rounds)
+        print(f"{ours:7.2f} {theirs:7.2f} | {ours / theirs:5.2f}", flush=True)
 
 
 if __name__ == "__main__":
