@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.collisions import carry as carrying
 from dynamics.kernels.collisions import watch as watching
+from dynamics.kernels.collisions.near_plan import THE_WORLD
 from dynamics.kernels.collisions.planes import lay_planes
 from dynamics.kernels.stepping.load_node import load_node
 from dynamics.kinematics import coordinates
 from dynamics.kinematics.near_space import NearSpace, NearWork
 from dynamics.kinematics.plane_placement import apart
-from dynamics.parts.collisions import candidates_of
+from dynamics.parts.bodies import WORLD
+from dynamics.parts.collisions import Solid, candidates_of, value_of
 from dynamics.state import State
 from dynamics.tables.collisions import NO_PLANES, Search, Watch, shape_tables
 from dynamics.tables.near_tables import NearArrays, NearTables, Places
@@ -169,6 +171,12 @@ class NearModels:
         self.shapes = shape_tables(self.candidates, model.tables.body_index)
         self.tables = NearTables(model.mechanism, model.tables, model.timestep)
         self._parts = np.full(len(self.candidates.pairs), -1)  # number of a pair's part
+        body = self.shapes.bounds.shapes[:, 0]
+        self._bodies = np.where(body < model.n_bodies, body, THE_WORLD)  # of solids
+        self._contacts: dict[int, Contact] = {}  # by number of the pair
+        self._kinds: list[int | None] = [None] * len(self.candidates.solids)
+        self._kind_of: dict[Any, int] = {}  # by value of a solid
+        self._alike: dict[Any, int] = {}  # the first of pairs that differ in their bodies alone
         self._models: OrderedDict[tuple[int, ...], NearModel] = OrderedDict()
         self._nbytes = 0
         self.memory = NearWork()
@@ -205,7 +213,11 @@ class NearModels:
 
     def contact(self, k: int) -> Contact:
         """Contact of a pair."""
-        return self.tables.parts.contacts[int(self.parts_of(np.array([k]))[0])]
+        with self._lock:
+            found = self._contacts.get(k)
+            if found is None:
+                found = self._contacts[k] = self.candidates.contact(k)
+            return found
 
     def energy(self, k: int) -> float:
         """Unit of energy of a pair's contact, J."""
@@ -215,11 +227,57 @@ class NearModels:
     def parts_of(self, numbers: Ints) -> Ints:
         """Numbers of the parts of some pairs in `tables`, written where they are new."""
         with self._lock:
-            new = numbers[self._parts[numbers] < 0]
-            if new.size:
-                self._parts[new] = len(self.tables.parts.contacts) + np.arange(new.size)
-                self.tables.add([self.candidates.contact(k) for k in new.tolist()])
+            new = numbers[self._parts[numbers] < 0].tolist()
+            if new:
+                kinds = {k: self._pair_kind(k) for k in new}
+                fresh: dict[Any, int] = {}
+                for k, kind in kinds.items():
+                    if kind not in self._alike:
+                        fresh.setdefault(kind, k)
+                if fresh:
+                    contacts = [self.contact(k) for k in fresh.values()]
+                    self._number(list(fresh.values()))
+                    self.tables.add(contacts)
+                    self._alike |= fresh
+                others = [k for k in new if self._parts[k] < 0]
+                if others:
+                    self._repeat(others, [self._alike[kinds[k]] for k in others])
             return self._parts[numbers]
+
+    def _number(self, pairs: list[int]) -> None:
+        """Number the parts of some pairs, which are written next."""
+        self._parts[pairs] = len(self.tables.parts.names) + np.arange(len(pairs))
+
+    def _repeat(self, pairs: list[int], firsts: list[int]) -> None:
+        """Write the parts of pairs that differ from others in their bodies alone."""
+        parts, of = self._parts[firsts], self.candidates.pairs
+        ends, like = self._bodies[of[pairs]], self._bodies[of[firsts]]
+        turned = self.tables.parts.ends[parts][:, 0] != like[:, 0]
+        ends[turned] = ends[turned, ::-1]
+        self._number(pairs)
+        self.tables.repeat(parts, ends, [self.candidates.names[k] for k in pairs])
+
+    def _pair_kind(self, k: int) -> Any:
+        """What the part of a pair depends on, but for the numbers and names of its bodies."""
+        one, two = self.candidates.pairs[k].tolist()
+        options = tuple(self.candidates.options[k].items())
+        return self._kind(one), self._kind(two), options
+
+    def _kind(self, i: int) -> int:
+        """Number of the solids that differ from one in their body alone."""
+        found = self._kinds[i]
+        if found is None:
+            value = self._value(self.candidates.solids[i])
+            found = self._kinds[i] = self._kind_of.setdefault(value, len(self._kind_of))
+        return found
+
+    def _value(self, solid: Solid) -> Any:
+        """Shape of a solid, and what contacts take from its body."""
+        end, shape = solid.end, value_of(solid.shape)
+        if end is WORLD:
+            return shape
+        unit = self.model.tables.units[end.name]
+        return shape, float(end.mass), end.inertia.tobytes(), float(end.gravity_scale), unit
 
     def _made(self, pairs: tuple[int, ...]) -> NearModel:
         numbers = np.array(pairs, np.int64)
@@ -253,7 +311,7 @@ class NearModels:
             Its workspaces lie in the same memory as those of runs, and hold what the last one left.
         """
         tables = self.tables.named(near.parts, near.arrays)
-        contacts = [self.tables.parts.contacts[k] for k in near.parts.tolist()]
+        contacts = [self.contact(k) for k in near.pairs]
         whole = self.model.mechanism
         mechanism = copy(whole)
         planes = [one.plane.body for one in contacts if one.plane is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from dynamics.parts.shapes import Compound
 
 __all__ = [
     "Candidates", "Collision", "NothingTouchesError", "Solid", "candidates_of", "checked_ends",
-    "one_end",
+    "one_end", "value_of",
 ]  # fmt: skip
 
 Float = NDArray[np.float64]
@@ -113,6 +113,17 @@ class Candidates:
             first.end, other.end, name=self.names[k], shape=other.shape,
             against_shape=first.shape, **self.options[k],
         )  # fmt: skip
+
+
+def value_of(thing: Any) -> Any:
+    """Hashable value of a shape or number: things with equal values are alike."""
+    if isinstance(thing, np.ndarray):
+        return thing.dtype, thing.shape, thing.tobytes()
+    if isinstance(thing, (tuple, list)):
+        return tuple(map(value_of, thing))
+    if is_dataclass(thing):
+        return type(thing), *(value_of(getattr(thing, one.name)) for one in fields(thing))
+    return thing if isinstance(thing, (float, int, str, type(None))) else id(thing)
 
 
 class NothingTouchesError(ValueError):

@@ -20,7 +20,7 @@ from dynamics.parts.contact_primitives import HalfSpace, Touch, core_of, touches
 from dynamics.parts.convex_hulls import Core, Hull
 from dynamics.parts.joints import Joint, free_rows, joint
 
-__all__ = ["Plane", "plane_between"]
+__all__ = ["Plane", "plane_between", "plane_name"]
 
 #: Mass of a plane over that of the body it is tied to, and its inertia over that body's: between
 #: polyhedra, and where a shape is rounded. A force F on spheres of radii r and s turns a plane
@@ -74,6 +74,11 @@ class Plane:
     height: float
     first: Core
     other: Core
+
+
+def plane_name(name: Hashable) -> str:
+    """Name of the body of a contact's plane."""
+    return f"{name} plane"
 
 
 def plane_between(
@@ -140,7 +145,7 @@ def plane_between(
     slow = max(slow, LIGHT * (far / (REACH * size)) ** 2)
     mass, inertia = LIGHT * owner.mass, slow * float(np.trace(owner.inertia)) / 3.0
     made = body(
-        None, name=f"{name} plane", mass=mass, inertia=np.full(3, inertia),
+        None, name=plane_name(name), mass=mass, inertia=np.full(3, inertia),
         gravity_scale=owner.gravity_scale,
     )  # fmt: skip
     rate = math.sqrt(STANDARD_GRAVITY / size)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from dynamics.kernels.collisions import near_plan
 from dynamics.kernels.collisions.near_plan import THE_PLANE, THE_WORLD
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.contacts import Contact
+from dynamics.parts.separating_planes import plane_name
 from dynamics.tables import contacts as contact_tables
 from dynamics.tables.finalize import Group, write_bodies, write_rows
 from dynamics.tables.model_tables import Tables
@@ -82,9 +82,8 @@ class PairParts:
 
     Attributes
     ----------
-    contacts : list of Contact, length k
-    labels : list of tuple, length k
-        Contact and number of each touch of a part.
+    names : list of hashable, length k
+        Of the contacts.
     units : list of Unit, length k
         Of the plane.
     touches, ends, owner, plane, slots : Rows of int, shapes (k, 2), (k, 2), (k,), (k,), (k,)
@@ -105,8 +104,7 @@ class PairParts:
     """
 
     def __init__(self) -> None:
-        self.contacts: list[Contact] = []
-        self.labels: list[tuple[tuple[Hashable, int], ...]] = []
+        self.names: list[Hashable] = []
         self.units: list[Any] = []
         self.touches, self.ends = Rows(int, 2), Rows(int, 2)
         self.owner, self.plane, self.slots = Rows(int), Rows(int), Rows(int)
@@ -301,8 +299,7 @@ class NearTables:
         for contact in contacts:
             own = contact_tables.touching_records(contact)
             records += own
-            parts.contacts.append(contact)
-            parts.labels.append(tuple(chain.from_iterable(record.labels for record in own)))
+            parts.names.append(contact.name)
             parts.units.append(lighter(self.tables.units, contact.parent, contact.child))
             if contact.plane is not None:
                 units[contact.plane.body.name] = parts.units[-1]
@@ -360,6 +357,45 @@ class NearTables:
         rows[:, :, layout.DAMPING] = np.minimum(damping, inertias / h)
         return many
 
+    def repeat(self, numbers: Ints, ends: Ints, names: Sequence[Hashable]) -> None:
+        """Write parts that differ from others in their bodies and names alone.
+
+        Parameters
+        ----------
+        numbers : ndarray of int, shape (k,)
+            Of the parts that they are like.
+        ends : ndarray of int, shape (k, 2)
+            `PairParts.ends`.
+        names : sequence of hashable, length k
+            Of their contacts.
+        """
+        parts = self.parts
+        old, tied = parts.ends[numbers], parts.plane[numbers] >= 0
+        first, counts = parts.touches[numbers].T
+        touches = np.arange(counts.sum()) + np.repeat(first - _before(counts), counts)
+        plan = parts.plan[touches]
+        for side in (layout.A, layout.B):
+            sides = plan[:, side]
+            for end in range(2):
+                was, now = np.repeat(old[:, end], counts), np.repeat(ends[:, end], counts)
+                own = (parts.plan[touches, side] == was) & (was >= 0)
+                sides[own] = now[own]
+        owner = parts.owner[numbers]
+        planes = parts.plane[numbers[tied]]
+        parts.names += names
+        parts.units += [parts.units[k] for k in numbers.tolist()]
+        parts.owner.add(np.where(tied, np.where(owner == old[:, 0], ends[:, 0], ends[:, 1]), -1))
+        parts.plane.add(np.where(tied, parts.body.count + np.cumsum(tied) - 1, -1))
+        parts.touches.add(np.stack([parts.plan.count + _before(counts), counts], axis=1))
+        parts.ends.add(ends)
+        for rows, chosen in (
+            (parts.height, numbers), (parts.slots, numbers), (parts.constant, touches),
+            (parts.touch_slots, touches), (parts.body, planes), (parts.group, planes),
+            (parts.rows, planes), (parts.group_constant, planes), (parts.row_constants, planes),
+        ):  # fmt: skip
+            rows.add(rows[chosen])
+        parts.plan.add(plan)
+
     def joined(self, numbers: Ints) -> NearArrays:
         """Arrays of a model with the contacts of some pairs.
 
@@ -412,7 +448,10 @@ class NearTables:
         for name, k in zip(names, numbers[parts.plane[numbers] >= 0].tolist()):
             units[name] = parts.units[k]
         symbolic, fallback = arrays.symbolic or self._symbolic(numbers)
-        more = int(arrays.places.slots.sum())
+        more, counts = int(arrays.places.slots.sum()), parts.touches[numbers, 1].tolist()
+        labels = tuple(
+            (parts.names[k], touch) for k, n in zip(numbers.tolist(), counts) for touch in range(n)
+        )
         return Tables(
             arrays.plan,
             arrays.constant,
@@ -424,8 +463,7 @@ class NearTables:
             base.control_names,
             base.control_start,
             {},
-            base.contact_touches
-            + tuple(chain.from_iterable(parts.labels[k] for k in numbers.tolist())),
+            base.contact_touches + labels,
             arrays.slots,
             {label: slot + more for label, slot in base.friction_slot.items()},
             base.cycles,
@@ -438,7 +476,7 @@ class NearTables:
         """Names of the planes of some parts."""
         parts = self.parts
         tied = numbers[parts.plane[numbers] >= 0].tolist()
-        return [parts.contacts[k].plane.body.name for k in tied]
+        return [plane_name(parts.names[k]) for k in tied]
 
     def _in_order(self, numbers: Ints, planes: int) -> tuple[tuple[Ints, ...], int, list[Ints]]:
         """Tables and entries of the graph with planes, and programs in the orders of the model."""

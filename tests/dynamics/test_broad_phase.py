@@ -389,6 +389,36 @@ def test_rows_keep_what_was_added_while_they_grow():
     np.testing.assert_array_equal(rows[np.arange(50)], wanted)
 
 
+@pytest.mark.parametrize("bodies", [3, 9])
+def test_pairs_of_equal_shapes_have_the_parts_of_pairs_made_one_by_one(bodies, monkeypatch):
+    rng = np.random.default_rng(bodies)
+    mechanism = dy.Mechanism()
+    for name, shape in (("floor", dy.HalfSpace()), ("table", SHAPES[0])):
+        mechanism.add_obstacle(shape, name=name)
+    for k in range(bodies):
+        # of three shapes; every fourth is in another frame of its body
+        where = rotation.random(rng) if k % 4 == 3 else np.array([1.0, 0.0, 0.0, 0.0])
+        own = (Geometry(SHAPES[k % 3], np.zeros(3), where),)
+        at = (0.5 * k, 0.0, 1.0)
+        mechanism.add_body(None, name=k, mass=1.0, inertia=[1, 1, 1], position=at, collisions=own)
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    near, single = near_models.NearModels(model), near_models.NearModels(model)
+    monkeypatch.setattr(single, "_pair_kind", lambda k: k)
+    every = np.arange(len(near.candidates.pairs))
+    for chosen in (every[::3], every):  # some, then also what is like them
+        one, other = near.of(tuple(chosen.tolist())), single.of(tuple(chosen.tolist()))
+        np.testing.assert_array_equal(one.arrays.plan, other.arrays.plan)
+        np.testing.assert_array_equal(one.arrays.constant, other.arrays.constant)
+        np.testing.assert_array_equal(one.arrays.slots, other.arrays.slots)
+        for a, b in zip(one.placing, other.placing):
+            np.testing.assert_array_equal(a, b)
+        assert one.model.tables.contact_touches == other.model.tables.contact_touches
+        assert one.model.tables.units == other.model.tables.units
+        assert list(one.model.tables.body_index) == list(other.model.tables.body_index)
+    assert len(near._alike) < len(every) or bodies == 3
+
+
 def linked(loop):
     """Two boxes on hinges next to two free shapes; with ``loop`` a rod closes a loop."""
     mechanism, parent = dy.Mechanism(), None
