@@ -306,20 +306,19 @@ def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
             friction = constant[p + FRICTION + i]
             to = w + T_AT + T_SIZE * i
             head = friction * gamma
-            x, y = (
-                contact_rate(plan, at, contacts, to, u),
-                contact_rate(plan, at, contacts, to + SLOPES, u),
-            )
-            if i == 0 and plan[at + FACETS] > 0:
+            facets = plan[at + FACETS] if i == 0 else 0
+            x, y = c[q + ETA], c[q + ETA + 1]
+            if on_path or facets > 0:
+                x = contact_rate(plan, at, contacts, to, u)
+                y = contact_rate(plan, at, contacts, to + SLOPES, u)
+            if facets > 0:
                 tail = slot + CONES + BLOCK * plan[at + BLOCKS]
-                law = polygon_law(plan[at + FACETS], head, kappa, x, y, c, q, tail)
+                law = polygon_law(facets, head, kappa, x, y, c, q, tail)
             elif on_path:
                 r6, r7, r8 = cone_errors(head, c, q, kappa)
                 law = friction_law(head, c, q, r6, r7, r8, c[q + ETA] - x, c[q + ETA + 1] - y)
             else:
-                law = sliding_law(
-                    head, kappa, c[q], c[q + 1], c[q + ETA0], c[q + ETA], c[q + ETA + 1]
-                )
+                law = sliding_law(head, kappa, c[q], c[q + 1], c[q + ETA0], x, y)
             place = w + K_BLOCKS_AT + K_BLOCK * i
             # beta = free0 + by_head m (free - stiff N du) + by_speed T du
             contacts[place] = -friction * law[2] * stiff
@@ -454,26 +453,42 @@ def numbers_of(plan, at):
 
 
 @kernel
-def steps_of(plan, constant, h, rows, du, u, c, contacts, dc):
-    """Step of the numbers of contacts that act, given that of the velocities.
+def normal_step(plan, constant, h, k, rows, du, u, c, contacts, dc):
+    """Step of gamma and s of a contact, given that of the velocities; the change of N u.
 
     ``rows`` is the place of the rows N that the velocities were found with.
     """
+    w, at = k * CONTACT_WORK, plan[CONTACT_AT] + k * CONTACT_FIELDS
+    p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
+    normal = contact_rate(plan, at, contacts, w + rows, du)
+    dc[slot] = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
+    soft = 0.0
+    if contacts[w + SPEED_AT] == 0.0:
+        soft = constant[p + SOFTNESS] / (h * h)
+    e = normal_error(plan, constant, h, k, u, c, contacts)
+    dc[slot + SLACK] = e + normal + soft * dc[slot]
+    return normal
+
+
+@kernel
+def normal_steps_of(plan, constant, h, rows, du, u, c, contacts, dc):
+    """`normal_step` of the contacts that act."""
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
+        normal_step(plan, constant, h, k, rows, du, u, c, contacts, dc)
+
+
+@kernel
+def steps_of(plan, constant, h, rows, du, u, c, contacts, dc):
+    """Step of the numbers of contacts that act, given that of the velocities: `normal_step`."""
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        normal = contact_rate(plan, at, contacts, w + rows, du)
-        dc[slot] = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
+        normal = normal_step(plan, constant, h, k, rows, du, u, c, contacts, dc)
         for j in range(CONES + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):
             dc[slot + j] = 0.0
-        soft = 0.0
-        if contacts[w + SPEED_AT] == 0.0:
-            soft = constant[p + SOFTNESS] / (h * h)
-        e = normal_error(plan, constant, h, k, u, c, contacts)
-        dc[slot + SLACK] = e + normal + soft * dc[slot]
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
             to = w + T_AT + T_SIZE * i

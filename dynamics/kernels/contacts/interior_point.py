@@ -45,6 +45,7 @@ from dynamics.kernels.contacts.condensation import (
     clear_pairs,
     condense,
     correct,
+    normal_steps_of,
     steps_of,
     take_step,
 )
@@ -188,7 +189,7 @@ def interior_attempt(
             solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             for i in range(unknowns):
                 dx[i] = -dx[i]
-            steps_of(plan, constant, h, NEXT_AT, dx, x, c, contacts, dc)
+            normal_steps_of(plan, constant, h, NEXT_AT, dx, x, c, contacts, dc)
             longest(plan, c, dc, 1.0, contacts)
             add_up(plan, constant, c, dc, contacts, PREDICTED, True)
         choose_barriers(plan, least, contacts)

@@ -28,6 +28,7 @@ from dynamics.kernels.base.layout import (
     FALL,
     GAP_AT,
     LARGEST_INERTIA,
+    LEFT_OUT,
     LIMIT,
     LIMITED_ROW,
     MASS,
@@ -51,9 +52,16 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
-from dynamics.kernels.base.quaternion import cross, load3
+from dynamics.kernels.base.quaternion import cross, dot, load3
 from dynamics.kernels.base.six import nothing, products, total_of
-from dynamics.kernels.contacts.geometry import DRY_FRICTION, LIMITED, TINY, gap
+from dynamics.kernels.contacts.geometry import (
+    DRY_FRICTION,
+    LIMITED,
+    PLANE_RIM,
+    PLANE_SPHERE,
+    TINY,
+    gap,
+)
 from dynamics.kernels.interval.matrix import stretched
 from dynamics.kernels.rows.rows import turned_back, write
 
@@ -248,6 +256,27 @@ def friction_rows(plan, k, node, sign, found, out, to):
 
 
 @kernel
+def is_of_half_space(plan, at):
+    """True for contacts with half-spaces, whose gap is negative on all of the far side."""
+    kind = plan[at + CONTACT_KIND]
+    return kind == PLANE_SPHERE or kind == PLANE_RIM
+
+
+@kernel
+def fastest_approach(plan, at, u, found):
+    """Upper bound of sum_j |N_j u_j| of a contact, after `gap`."""
+    normal, speed = load3(found, NORMAL_AT), 0.0
+    for side in range(2):
+        body = plan[at + B] if side == 1 else plan[at + A]
+        if body < plan[BODIES]:
+            arm, omega = load3(found, ARM_A_AT + 3 * side), load3(u, TWIST * body + 3)
+            speed += math.sqrt(dot(arm, arm) * dot(omega, omega))
+            for j in range(3):
+                speed += abs(normal[j] * u[TWIST * body + j])
+    return speed
+
+
+@kernel
 def contact_rows(
     # Tables:
     plan,
@@ -264,6 +293,8 @@ def contact_rows(
 ):  # fmt: skip
     """Rows N of listed contacts at the node, all of those that can act; 0, or 1 + a failure.
 
+    Contacts with half-spaces that cannot act may be without rows.
+
     A contact acts if its bodies can close its gap in the interval: at their speeds, whatever their
     directions, and its unit of acceleration; or within ``reach``, over its unit of length.
     """
@@ -274,6 +305,12 @@ def contact_rows(
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         w = k * CONTACT_WORK
         a, b = plan[at + A], plan[at + B]
+        if is_of_half_space(plan, at) and contacts[w + ACTIVE_AT] < MUST_ACT:
+            gap(plan, constant, at, c, node.pose, node.matrix, found)
+            way = h * (fastest_approach(plan, at, u, found) + h * constant[c + FALL])
+            if found[DISTANCE_AT] >= way + reach * constant[c + CONTACT_LENGTH]:
+                contacts[w + SPEED_AT], contacts[w + ACTIVE_AT] = 0.0, 0.0
+                continue  # most: without rows
         distance, failed = normal_row(plan, constant, k, node, found, contacts, w + W_AT)
         if failed:
             return 1 + k
@@ -328,7 +365,10 @@ def bounced(plan, contacts):
 
 @kernel
 def gaps(plan, constant, h, u, trial, found, contacts):
-    """Gap and row N of contacts that act at the end, stretched to velocities: `contact_rows`."""
+    """Gap and row N of contacts that act at the end, stretched to velocities: `contact_rows`.
+
+    Of those with half-spaces that were left out the gap alone.
+    """
     n = plan[BODIES]
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
@@ -346,6 +386,9 @@ def gaps(plan, constant, h, u, trial, found, contacts):
             if gap(plan, constant, at, c, trial.pose, trial.matrix, found) != 0:
                 return 1 + k
             distance = found[DISTANCE_AT]
+            if contacts[w + ACTIVE_AT] == LEFT_OUT and is_of_half_space(plan, at):
+                contacts[w + GAP_AT] = distance
+                continue
             arm_a, arm_b = load3(found, ARM_A_AT), load3(found, ARM_B_AT)
             normal = load3(found, NORMAL_AT)
             point_row(trial.matrix, a, b, arm_a, arm_b, normal, contacts, w + NEXT_AT)

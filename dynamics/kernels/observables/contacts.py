@@ -131,12 +131,12 @@ def find_closed(plan, constant, h, every, node, found, state, contacts):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         w, slot = k * CONTACT_WORK, first + plan[at + SLOT]
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        rubbing = is_dry_friction(plan, k)
+        rubbing, shut = is_dry_friction(plan, k), False
         contacts[w + FREE_AT] = 0.0
         if rubbing:  # what it can take of an interval's half
             shut = state[slot] > 0.0
             contacts[w + FREE_AT] = 0.5 * h * constant[c + FRICTION]
-        else:
+        elif contacts[w + ACTIVE_AT] != 0.0:
             mass = effective_mass(plan, constant, at, contacts, w + W_AT)
             shut = h * state[slot] > mass * state[slot + SLACK] and constant[c + OF_RATE] == 0.0
         contacts[w + ACTIVE_AT] = 1.0 if shut else 0.0
