@@ -7,7 +7,7 @@ sliding, `gauss_seidel` decides. If the iteration does not converge, `interior_p
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
-from dynamics.kernels.base.layout import BODIES, FACTORED_AT, OPEN, ROWS, STIFF_NUMBERS, TWIST
+from dynamics.kernels.base.layout import BODIES, FACTORED_AT, ROWS, STIFF_NUMBERS, TWIST
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, LARGEST_TURN
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import FACTORIZATIONS, NEAREST
@@ -31,8 +31,6 @@ from dynamics.kernels.contacts.interior_residual import (
 )
 from dynamics.kernels.contacts.interior_start import lower
 from dynamics.kernels.contacts.islands import (
-    count,
-    drop_lost,
     forget_errors,
     hold,
     lose_above,
@@ -96,7 +94,8 @@ def path_attempt(
 ):  # fmt: skip
     """Solve the open islands of an interval from the guess x, c; iterations, or what went wrong.
 
-    Each is settled or lost then.
+    Each is settled or lost then. Where one is lost, those that are not solved yet are, too: the
+    next method takes as long for all as for the slowest, and each iteration here costs as much.
     """
     x, r, dx, c, dc = work.x, work.r, work.dx, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
@@ -111,18 +110,15 @@ def path_attempt(
     rows, fresh = 0, False
     for iteration in range(PATIENCE + 1):
         speed, merit = weigh(plan, constant, h, node, c, trial, work)
-        if not merit < 1e300 and lose_wrong(plan, contacts, r):
-            drop_lost(plan, h, motion.u, motion.mu, x, contacts)
-            if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
-                return USER_FAILED
-        if settle(plan, constant, h, settings, node, c, work, info) == 0:
+        lost = not merit < 1e300 and lose_wrong(plan, contacts, r)
+        if not lost and settle(plan, constant, h, settings, node, c, work, info) == 0:
             return iteration
-        if iteration >= EARLY:
+        if not lost and iteration >= EARLY:
             error = HOPELESS * tolerance if iteration < PATIENCE else 0.0
-            if lose_above(plan, error, contacts):
-                drop_lost(plan, h, motion.u, motion.mu, x, contacts)
-                if count(plan, contacts, OPEN) == 0:
-                    return iteration
+            lost = lose_above(plan, error, contacts)
+        if lost:
+            lose_above(plan, 0.0, contacts)
+            return iteration
         hold(plan, contacts, r)
         lower(plan, FALL, contacts)
         again, rows = rows > 0, 0
@@ -158,9 +154,8 @@ def path_attempt(
                 x[i] += dx[i]
         take_step(plan, dc, contacts, c)
         if lose_turned(plan, h, max(FAR, settings[LARGEST_TURN]), x, contacts):
-            drop_lost(plan, h, motion.u, motion.mu, x, contacts)
-            if count(plan, contacts, OPEN) == 0:
-                return iteration
+            lose_above(plan, 0.0, contacts)
+            return iteration
         if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED
         follow(plan, constant, h, least, x, c, contacts)
