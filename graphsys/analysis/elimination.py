@@ -260,7 +260,8 @@ class Elimination(NamedTuple):
             by_entry,
         )  # fmt: skip
         if count == 0 < n:  # in another order
-            return self._by(by_step[-1, :n])._replace(n_nodal=nodes).structure()
+            turns = by_step[-1, :n].argsort(kind="stable")
+            return self._by(turns)._replace(n_nodal=nodes).structure()
         if count < n:
             super_start = super_start[: count + 1].copy()
         program = empty(length, int64)

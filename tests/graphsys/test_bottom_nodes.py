@@ -228,3 +228,21 @@ def test_tables_of_a_tree_of_scalars_take_35_integers_a_node():
     for name in ("step_node", "front", "row_of", "super_start"):
         assert np.array_equal(getattr(again, name), getattr(symbolic, name))
         assert not getattr(symbolic, name).flags.writeable
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_steps_alike_follow_each_other(name):
+    # by levels of the tree, then by rows, neighbours and their rows
+    symbolic = made(name).analyze()
+    nodes, start = int(symbolic.program[NODES]), symbolic.front_start
+    size = np.diff(symbolic.row_of)
+    level, kinds = [0] * len(symbolic.parent), []
+    for k, parent in enumerate(symbolic.parent[:nodes].tolist()):
+        assert parent > k or parent == -1
+        if parent >= 0:
+            level[parent] = max(level[parent], level[k] + 1)
+        front = symbolic.front[start[k] : start[k + 1]]
+        kinds.append((level[k], int(size[k]), front.size, int(size[front].sum())))
+
+    assert kinds == sorted(kinds)
+    assert len(set(kinds)) < nodes / 2
