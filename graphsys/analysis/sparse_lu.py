@@ -93,8 +93,11 @@ class SparseLU:
     fourth : ndarray of int, shape (N,)
         In parts of long rows, the last of four pivots whose rows of U each begin with the next
         one, and go on with its columns; -1 where this is not the first of such four.
+    mirrored : ndarray of int
+        Of a symmetric matrix whose pivots are on its diagonal, entries above it and then those
+        across it, which have to be equal; else empty.
     operation, scaled : ndarray of int32
-        Places of three and of two numbers each.
+        Places of three numbers each: see `kernels.single.sparse_lu`.
     bound : ndarray, shape (nnz,)
         Largest magnitudes of values for which these pivots serve.
     floor : ndarray, shape (N,)
@@ -130,6 +133,7 @@ class SparseLU:
     pivots: Ints
     place: Ints
     fourth: Ints
+    mirrored: Ints
     operation: npt.NDArray[np.int32]
     scaled: npt.NDArray[np.int32]
     bound: npt.NDArray[np.float64]
@@ -142,7 +146,12 @@ class SparseLU:
 
 
 def sparse_lu(
-    rows: Any, form: BlockTriangularForm, data: Array, most: int, once: bool = False
+    rows: Any,
+    form: BlockTriangularForm,
+    data: Array,
+    most: int,
+    once: bool = False,
+    mirrored: Ints | None = None,
 ) -> SparseLU | None:
     """Choose pivots of a matrix, and write the tables.
 
@@ -157,6 +166,9 @@ def sparse_lu(
         Operations that the factorization may take.
     once : bool, optional
         Whether there is one factorization, which does not repay a list of operations.
+    mirrored : ndarray of int, shape (nnz,), optional
+        Entry across the diagonal of each one, of a symmetric pattern. If values are symmetric,
+        too, and all pivots on the diagonal, half of the operations do.
 
     Returns
     -------
@@ -201,8 +213,14 @@ def sparse_lu(
     load_to = np.empty(inside.size, np.int64)
     _set_long(part, factors, once)
     fourth = np.full(n, -1) if once else _fourth(part, factors)
+    matrix_row, matrix_column = form.row[order[0]], form.column[order[1]]
+    pairs = np.zeros(0, np.int64)
+    if mirrored is not None and not part[:, LONG].any():
+        if np.array_equal(matrix_row, matrix_column) and np.array_equal(data, data[mirrored]):
+            above = np.flatnonzero(mirrored > np.arange(mirrored.size))
+            pairs = np.concatenate([above, mirrored[above]])
     step, pivots, operation, to_scale = _program(
-        part, factors, _starts(k, n), column[by_row], load_to
+        part, factors, _starts(k, n), column[by_row], pairs.size > 0, load_to
     )
     r, c = row_scale[order[0]], column_scale[order[1]]
     dense = np.zeros(n, np.bool_)
@@ -221,9 +239,8 @@ def sparse_lu(
     outside = np.flatnonzero(~is_inside & in_part)
     at_row = _inverse(order[0])[i[outside]]
     before_at = outside[np.argsort(at_row, kind="stable")]
-    matrix_column = form.column[order[1]]
     return SparseLU(
-        row=form.row[order[0]],
+        row=matrix_row,
         column=matrix_column,
         part=part.ravel(),
         before_start=_starts(at_row, n),
@@ -241,6 +258,7 @@ def sparse_lu(
         pivots=pivots,
         place=_inverse(matrix_column),
         fourth=fourth,
+        mirrored=pairs,
         operation=operation,
         scaled=to_scale,
         bound=bound.astype(np.float64),
@@ -421,6 +439,7 @@ def _program(
     factors: _Rows,
     load_start: Ints,
     load_column: Ints,
+    symmetric: bool,
     load_to: Ints,
 ) -> tuple[Ints, Ints, Any, Any]:
     """Steps, pivots, operations and scaled entries, level by level; fills ``load_to``."""
@@ -428,28 +447,40 @@ def _program(
     operations = _operations(part, factors)
     total = int(operations[part[:, LONG] == 0].sum())
     operation, moment = np.empty((total, 3), np.int32), np.empty(total, np.int64)
-    write_operations(
+    total = write_operations(
         part.ravel(), factors.lower_start, factors.lower, factors.upper_start, factors.upper,
-        load_start, load_column, level, np.empty(level.size, np.int64), operation, moment, load_to,
+        load_start, load_column, level, symmetric, np.empty(level.size, np.int64), operation,
+        moment, load_to,
     )  # fmt: skip
+    operation, moment = operation[:total], moment[:total]
     by_time = np.argsort(moment, kind="stable")
     pivots = _ranges(part[part[:, LONG] == 0][:, [FIRST, REST]])
     pivots = pivots[np.argsort(level[pivots], kind="stable")]
     starts = factors.upper_start[pivots]
-    scaled = np.stack(
-        [_ranges(np.stack([starts, starts + counts[pivots]], axis=1)),
-         np.repeat(pivots, counts[pivots])], axis=1
-    )  # fmt: skip
+    upper = _ranges(np.stack([starts, starts + counts[pivots]], axis=1))
+    upper_at = factors.lower_start[-1]
+    source = _across(factors)[upper] if symmetric else upper_at + upper
+    scaled = np.stack([upper_at + upper, source, np.repeat(pivots, counts[pivots])], axis=1)
     levels = np.arange(int(level.max(initial=0)) + 2)
     steps = [3 * np.searchsorted(moment[by_time] >> 32, levels),
              np.searchsorted(level[pivots], levels),
-             np.searchsorted(level[scaled[:, 1]], levels)]  # fmt: skip
+             3 * np.searchsorted(level[scaled[:, 2]], levels)]  # fmt: skip
     return (
         np.stack(steps, axis=1).ravel(),
         pivots,
         operation.take(by_time, axis=0).ravel(),
         scaled.astype(np.int32).ravel(),
     )
+
+
+def _across(factors: _Rows) -> Ints:
+    """Entry of L across the diagonal of each one of U, of a symmetric pattern."""
+    n = factors.level.size
+    lower = factors.lower * n + np.repeat(np.arange(n), np.diff(factors.lower_start))
+    upper = np.repeat(np.arange(n), np.diff(factors.upper_start)) * n + factors.upper
+    by_column = np.argsort(lower)
+    found: Ints = by_column[np.searchsorted(lower[by_column], upper)]
+    return found
 
 
 def _inverse(order: Ints) -> Ints:

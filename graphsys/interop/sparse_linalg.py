@@ -203,16 +203,16 @@ class FactorizedMatrix:
                 blocks = self._with_nodes(None, same)
                 sparse = self._fills_little(blocks)
         if form is not None and sparse:
-            self._lu = SparseLUFactor.of(self._rows, form, least, self._once)
+            self._lu = SparseLUFactor.of(self._rows, form, least, self._once, mirrored)
             if self._lu is None and not _is_nearly_symmetric(rows):
                 most = max(least, min(SPARSE_BEFORE_DELAYS * rows.nnz, SPARSE_AT_MOST))
-                self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
+                self._lu = SparseLUFactor.of(self._rows, form, most, self._once, mirrored)
         if self._lu is not None:
             return
         self._blocks = blocks or self._with_nodes(None, same)
         if form is not None and self._factor_of(self._blocks).delayed_pivots > 0 and same is None:
             most = SPARSE_BEFORE_DELAYS * rows.nnz
-            self._lu = SparseLUFactor.of(self._rows, form, most, self._once)
+            self._lu = SparseLUFactor.of(self._rows, form, most, self._once, mirrored)
             self._blocks = None if self._lu is not None else self._blocks
 
     def _fills_little(self, blocks: FoundBlocks) -> bool:
@@ -346,7 +346,8 @@ class FactorizedMatrix:
         SingularPivotError
             If the matrix is singular.
         """
-        self._analyzed()
+        if self._small is not None:
+            self._analyzed()
         if self._lu is None:
             self._refactorize_blocks(A)
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from graphsys.matrix.block import as_numbers
 from graphsys.numeric.residuals import EPS
 
 Array = NDArray[Any]
+Ints = NDArray[np.int64]
 
 #: Componentwise backward error, in machine epsilons, that needs no refinement: 7.1e-15.
 GOOD = 32.0
@@ -50,6 +52,8 @@ class _Program:
     ----------
     data : ndarray
         Entries of the matrix that was factorized.
+    factorize : callable
+        ``factorize(start, index, values)`` for entries in compressed rows: a status of the kernel.
     """
 
     def __init__(self, rows: Any, tables: SparseLU) -> None:
@@ -68,16 +72,17 @@ class _Program:
             tables.before_at, tables.before_column, tables.lower_start, tables.lower_column,
             tables.upper_start, tables.upper_column, tables.single, tables.single_at,
             tables.load_at, tables.load_to, tables.step, tables.pivots, tables.place,
-            tables.fourth, self.names,
+            tables.fourth, tables.mirrored, self.names,
             tables.bound, tables.floor, tables.limit, tables.rest_scale, self.data, self.factors,
             self.row,
         )  # fmt: skip
         self.spare: list[Array] = []
         self.spare_refined: list[tuple[Array, Array, Array]] = []
-        self._factorize: Callable[..., int] = entry(
+        code = entry(
             factorize_parts, MISFIT, self.frame, tables.operation, tables.scaled,
             rows.indptr.copy(), rows.indices.copy(), self.data,
         )  # fmt: skip
+        self.factorize = partial(code, self.frame, tables.operation, tables.scaled)
         self._solve: dict[bool, Callable[..., int]] = {}
         self._solve_refined: Callable[..., int] | None = None
 
@@ -88,11 +93,6 @@ class _Program:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._bind()
-
-    def factorize(self, start: Any, index: Any, values: Any) -> int:
-        """Factorize entries in compressed rows: a status of the kernel."""
-        tables = self.tables
-        return self._factorize(self.frame, tables.operation, tables.scaled, start, index, values)
 
     def solve(self, b: Any, x: Array, transposed: bool, refines: bool) -> int:
         """Solve for one vector after another: a status, 0 if x is good."""
@@ -137,7 +137,8 @@ class SparseLUFactor:
     """LU factors of the diagonal blocks of a block triangular form, with threshold pivoting.
 
     The first values choose the pivots. Others are factorized in the same order, as ``klu_refactor``
-    does; if a pivot is too weak for them, pivots are chosen anew.
+    does. If a pivot is too weak for them, or they are not symmetric any more, pivots are chosen
+    anew.
 
     Parameters
     ----------
@@ -148,6 +149,8 @@ class SparseLUFactor:
         Operations that a factorization may take.
     once : bool, optional
         Whether there is only one.
+    mirrored : ndarray of int, optional
+        As for `sparse_lu`.
 
     Attributes
     ----------
@@ -158,19 +161,31 @@ class SparseLUFactor:
         the matrix differ by more than 2^20 in a good scaling.
     """
 
-    def __init__(self, rows: Any, form: BlockTriangularForm, most: int, once: bool = False) -> None:
+    def __init__(
+        self,
+        rows: Any,
+        form: BlockTriangularForm,
+        most: int,
+        once: bool = False,
+        mirrored: Ints | None = None,
+    ) -> None:
         self.form, self.most, self.dtype, self.orders = form, most, rows.dtype, 0
-        self.once = once
+        self.once, self._mirrored = once, mirrored
         self._rows, self._size = rows, rows.shape[0]
         self.refines = False
         self._program: _Program | None = None
 
     @classmethod
     def of(
-        cls, rows: Any, form: BlockTriangularForm, most: int, once: bool = False
+        cls,
+        rows: Any,
+        form: BlockTriangularForm,
+        most: int,
+        once: bool = False,
+        mirrored: Ints | None = None,
     ) -> SparseLUFactor | None:
         """Factors of a matrix; None if it has no good pivots, or takes more operations."""
-        factor = cls(rows, form, most, once)
+        factor = cls(rows, form, most, once, mirrored)
         return None if factor._choose_pivots(rows.data) == WEAK else factor
 
     @property
@@ -193,7 +208,7 @@ class SparseLUFactor:
     def _choose_pivots(self, values: Array) -> int:
         """Choose pivots by values, and factorize these: a status."""
         self.orders += 1
-        tables = sparse_lu(self._rows, self.form, values, self.most, self.once)
+        tables = sparse_lu(self._rows, self.form, values, self.most, self.once, self._mirrored)
         if tables is None:
             return WEAK
         self._program = _Program(self._rows, tables)
@@ -221,9 +236,10 @@ class SparseLUFactor:
         RuntimeError
             If another thread does so.
         """
-        status = self._good.factorize(start, index, values)
+        program = self._good
+        status = program.factorize(start, index, values)
         if status <= DOUBTFUL:
-            self.refines = status == DOUBTFUL or self._good.tables.wild
+            self.refines = status == DOUBTFUL or program.tables.wild
             return DONE
         if status == BUSY:
             raise RuntimeError(OTHER_THREAD)

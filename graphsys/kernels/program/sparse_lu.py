@@ -118,6 +118,7 @@ def write_operations(
     load_start,
     load_column,
     level,
+    symmetric,
     # Work:
     place,
     # Out:
@@ -128,7 +129,8 @@ def write_operations(
     """Operations f[t] -= f[l] f[u] of the rows of parts, as t, l, u; the rows' entries in f.
 
     ``moment`` is the level of an operation, and where its entry of L is in the row. There are none
-    for parts of `LONG` rows.
+    for parts of `LONG` rows. If ``symmetric``, those of the lower triangle alone, at the level of
+    the target's column: U = D^-1 L^T. Returns how many.
     """
     n = load_start.size - 1
     upper_at, pivot_at = lower_start[n], lower_start[n] + upper_start[n]
@@ -153,8 +155,12 @@ def write_operations(
             for e in range(lower_start[k], lower_start[k + 1]):
                 j = lower_index[e]
                 for u in range(upper_start[j], upper_start[j + 1]):
-                    operation[op, 0] = place[upper_index[u]]
+                    c = upper_index[u]
+                    if symmetric and c > k:
+                        continue
+                    operation[op, 0] = place[c]
                     operation[op, 1] = e
                     operation[op, 2] = upper_at + u
-                    moment[op] = (level[k] << 32) + e - lower_start[k]
+                    moment[op] = (level[c if symmetric else k] << 32) + e - lower_start[k]
                     op += 1
+    return op

@@ -16,8 +16,8 @@ from graphsys.kernels.single.dense_lu import factorize_dense
 (
     START, INDEX, ROW, COLUMN, PART, BEFORE_START, BEFORE_AT, BEFORE_COLUMN, LOWER_START,
     LOWER_COLUMN, UPPER_START, UPPER_COLUMN, SINGLE, SINGLE_AT, LOAD_AT, LOAD_TO, STEP, PIVOTS,
-    PLACE, FOURTH, NAMES, BOUND, FLOOR, LIMIT, REST_SCALE, DATA, FACTORS, WORK,
-) = range(28)  # fmt: skip
+    PLACE, FOURTH, MIRRORED, NAMES, BOUND, FLOOR, LIMIT, REST_SCALE, DATA, FACTORS, WORK,
+) = range(29)  # fmt: skip
 #: Fields of a step: first operation, first pivot to invert, first entry of U to scale by one.
 STEP_FIELDS = 3
 #: Steps of refinement at most: each gains the digits that growth leaves, 6 or more.
@@ -48,8 +48,9 @@ def factorize_parts(
 ):
     """L U = A of all parts, and 1 / a of the rows between them; a status.
 
-    ``operation`` lists t, l, u of f_t <- f_t - f_l f_u, and ``scaled`` an entry of U and its pivot,
-    level by level. Values of another pattern, or beyond their bounds, change nothing.
+    ``operation`` lists t, l, u of f_t <- f_t - f_l f_u, and ``scaled`` u, l, k of entries of U,
+    f_u <- f_l / pivot_k, level by level. Values of another pattern, beyond their bounds, or not
+    symmetric as the first ones change nothing.
     """
     own_start, own_index = indices(frame, START, values), indices(frame, INDEX, values)
     data, f = numbers(frame, DATA, values), numbers(frame, FACTORS, values)
@@ -65,6 +66,10 @@ def factorize_parts(
         return OTHER_PATTERN
     for e in range(values.size):
         wrong |= not abs(values[e]) <= bound[e]
+    mirrored = indices(frame, MIRRORED, values)
+    pairs = mirrored.size // 2
+    for e in range(pairs):
+        wrong |= values[mirrored[e]] != values[mirrored[pairs + e]]
     if wrong != 0:
         return WEAK
     if not enter(frame):
@@ -88,7 +93,8 @@ def _factorize(frame, operation, scaled, data, f):
     n = row.size
     operation, scaled = pointer(operation, 0), pointer(scaled, 0)
     g, given = pointer(f, 0), pointer(data, 0)
-    upper, pivot = pointer(f, lower_start[n]), pointer(f, lower_start[n] + upper_start[n])
+    pivot = pointer(f, lower_start[n] + upper_start[n])
+    symmetric = indices(frame, MIRRORED, data).size > 0
     wrong = 0
     for e in range(f.size):
         f[e] = 0.0
@@ -105,13 +111,14 @@ def _factorize(frame, operation, scaled, data, f):
             k = pivots[e]
             wrong |= not abs(pivot[k]) > floor[k]
             pivot[k] = _inverse(pivot[k])
-        for e in range(step[s + 2], step[s + 2 + STEP_FIELDS]):
-            u = scaled[2 * e]
-            upper[u] *= pivot[scaled[2 * e + 1]]
+        for e in range(step[s + 2], step[s + 2 + STEP_FIELDS], 3):
+            g[scaled[e]] = g[scaled[e + 1]] * pivot[scaled[e + 2]]
     weak, doubtful = 0, 0
     for s in range(0, part.size, PART_FIELDS):
         if part[s + LONG] != 0:
             wrong |= _factorize_rows(frame, s, f, floor)
+        if symmetric:
+            _mirror_rest(part, s, f)
         wrong |= _factorize_rest(frame, s, f, floor)
         grown = _grown_rest(part, s, f, pointer(limit, lower_start[n] + upper_start[n]))
         weak |= grown > WEAKEST
@@ -190,6 +197,15 @@ def _factorize_rows(frame, s, f, floor):
             for j in range(m):
                 dense[j * m + k - rest] = w[column[rest + j]]
     return wrong
+
+
+@inlined
+def _mirror_rest(part, s, f):
+    """Upper triangle of a dense rest <- the lower one."""
+    at, m = part[s + DENSE_AT], part[s + AFTER] - part[s + REST]
+    for j in range(m):
+        for i in range(j):
+            f[at + j * m + i] = f[at + i * m + j]
 
 
 @inlined
