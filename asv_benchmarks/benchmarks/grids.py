@@ -15,6 +15,7 @@ import graphsys as gs
 from graphsys.families import random_system
 
 from . import clock
+from .interface import analyzed
 from .networks import Blocks
 from .pardiso import Pardiso
 
@@ -97,14 +98,7 @@ def compare(system, symmetric, seconds=SECONDS):
         for kind in MATRIX_TYPES[symmetric]
         for our_order in (False, True)[: 1 + small]
     ]
-    usable = []
-    for peer in peers:
-        try:
-            peer.analyze(A.copy(), system, order)
-            peer.refactorize(peer.values)
-            usable.append(peer)
-        except ArithmeticError as failure:
-            print(f"{peer.name}: {failure}", file=sys.stderr)
+    usable = analyzed(peers, A, system, order)
     b = np.ones(A.shape[0])
     times = clock.measure([ours, *usable], b, seconds)
     x = ours.solve(b)

@@ -1,6 +1,7 @@
 """What a direct solver has to offer to be measured: prepare once, factorize new values, solve."""
 
 import ctypes
+import sys
 from ctypes.util import find_library
 
 import numpy as np
@@ -68,6 +69,19 @@ class Pointers:
         if last is None or last[0] is not array:
             last = self.known[role] = array, ctypes.c_void_p(array.ctypes.data)
         return last[1]
+
+
+def analyzed(solvers, A, system, order):
+    """Return the solvers that factorize A, once they are analyzed; print why others do not."""
+    usable = []
+    for solver in solvers:
+        try:
+            solver.analyze(A.copy(), system, order)
+            solver.refactorize(solver.values)
+            usable.append(solver)
+        except ArithmeticError as failure:
+            print(f"{solver.name}: {failure}", file=sys.stderr)
+    return usable
 
 
 def without_zeros(A):

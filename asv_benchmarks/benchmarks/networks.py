@@ -17,7 +17,7 @@ import graphsys as gs
 
 from . import clock
 from .block_triangular import circuit
-from .interface import Solver
+from .interface import Solver, analyzed
 from .pardiso import Pardiso
 from .peers import SuperLU
 from .suitesparse import CHOLMOD, KLU, UMFPACK
@@ -234,15 +234,8 @@ def compare(system, A, seconds=clock.SECONDS):
     solvers = [Splu(), *competitors(A)]
     if system is not None:
         solvers.insert(0, Blocks(system))
-    b, usable, scalar = np.ones(A.shape[0]), [], gs.System.from_scipy(A, 1)
-    order = np.arange(A.shape[0])
-    for solver in solvers:
-        try:
-            solver.analyze(A.copy(), scalar, order)
-            solver.refactorize(solver.values)
-            usable.append(solver)
-        except ArithmeticError as failure:
-            print(f"{solver.name}: {failure}", file=sys.stderr)
+    b, scalar = np.ones(A.shape[0]), gs.System.from_scipy(A, 1)
+    usable = analyzed(solvers, A, scalar, np.arange(A.shape[0]))
     times = clock.measure(usable, b, seconds)
     found = {}
     for solver, timing in zip(usable, times, strict=True):
