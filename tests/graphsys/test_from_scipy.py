@@ -202,7 +202,7 @@ def test_cliques_with_links_of_their_own_stay_as_they_are():
     # Each of the 8 rows of a clique has a link to another clique: 8 of 9 neighbours are shared,
     # and blocks of 8 would hold 8 * 9 * 64 entries for 9 * 8 * 9 of the matrix.
     n = 8
-    pattern = sp.kron(np.eye(n + 1), np.ones((n, n))).toarray()
+    pattern = sp.kron(sp.eye_array(n + 1), np.ones((n, n))).toarray()
     for i in range(n + 1):
         for k in range(n):
             j = k + (k >= i)
@@ -215,9 +215,10 @@ def test_cliques_with_links_of_their_own_stay_as_they_are():
 def test_unknowns_and_multipliers_of_a_stage_are_found(states, controls):
     # x' = f(x, u): each state of the next stage has a 1 in the row of its own multiplier
     stages, width = 5, states + controls
-    H = sp.kron(np.eye(stages), np.ones((width, width)))
+    H = sp.kron(sp.eye_array(stages), np.ones((width, width)))
     last = np.hstack([np.eye(states), np.zeros((states, controls))])
-    G = sp.kron(np.eye(stages), np.ones((states, width))) + sp.kron(np.eye(stages, k=1), last)
+    G = sp.kron(sp.eye_array(stages), np.ones((states, width)))
+    G = G + sp.kron(sp.eye_array(stages, k=1), last)
     K = sp.block_array([[H, G.T], [G, None]])
 
     assert find_blocks(canonical(K)).tolist() == [width] * stages + [states] * stages

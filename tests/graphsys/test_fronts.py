@@ -497,8 +497,8 @@ def test_doubtful_factors_of_wide_supernodes_of_scalars_become_fronts():
     # 12 states and 4 controls; 2 and 1 have supernodes of few rows, which stay
     for states, controls, fronts in ((12, 4, True), (2, 1, False)):
         width = states + controls
-        stage = [np.full((width, width), 0.01)] * 20
-        rest = np.zeros((22 * states, 22 * states))  # the last states and all multipliers
+        stage = [sp.coo_array(np.full((width, width), 0.01))] * 20
+        rest = sp.coo_array((22 * states, 22 * states))  # the last states and all multipliers
         matrix = control_system(0, 20, states, controls, 0, 1) + sp.block_diag([*stage, rest])
         system = gs.System.from_scipy(matrix, 1, symmetric=True)
         factor = system.factorize()

@@ -37,10 +37,12 @@ def scattered(count, unknowns, rng, symmetric, dominant=True):
 def stages(rng, count=30, states=6, controls=2, symmetric=True):
     """Interior-point matrix of optimal control; its multipliers have a diagonal of zeros."""
     width = states + controls
-    H = sp.block_diag([np.diag(10.0 ** rng.uniform(-3, 3, width)) + 0.1 for _ in range(count)])
-    G = sp.block_diag([rng.standard_normal((states, width)) for _ in range(count)])
+    blocks = [np.diag(10.0 ** rng.uniform(-3, 3, width)) + 0.1 for _ in range(count)]
+    H = sp.block_diag([sp.coo_array(block) for block in blocks])
+    blocks = [rng.standard_normal((states, width)) for _ in range(count)]
+    G = sp.block_diag([sp.coo_array(block) for block in blocks])
     last = np.hstack([np.eye(states), np.zeros((states, controls))])
-    G = G - sp.kron(np.eye(count, k=1), last)
+    G = G - sp.kron(sp.eye_array(count, k=1), last)
     across = G.T if symmetric else (G * 2.0).T
     return sp.csr_array(sp.block_array([[H, across], [G, None]]))
 
