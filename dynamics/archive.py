@@ -63,6 +63,7 @@ def write_motion(target: str | Path | IO[bytes], arrays: dict[str, Array]) -> No
         return
     path = Path(target)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+    gs.check_writable(path, "motion")
     with gs.whole_file(path) as temporary:
         np.savez_compressed(temporary, **everything)
 

@@ -71,7 +71,8 @@ def as_numbers(value: Any, shape: tuple[Any, ...], name: str) -> Float:
         raise TypeError(f"{name} must hold real numbers, not {value!r}")
     last = shape[1:] if shape[:1] == (...,) else shape
     if given.shape[max(given.ndim - len(last), 0) if last != shape else 0 :] != last:
-        wanted = "(" + ", ".join(["..." if n is ... else str(n) for n in shape]) + ")"
+        sizes = ["..." if n is ... else str(n) for n in shape]
+        wanted = f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
         raise ValueError(f"{name} has shape {given.shape}, it must be {wanted}")
     array = np.array(given, dtype=np.float64)
     if not np.isfinite(array).all():

@@ -28,7 +28,7 @@ def interval_of(info: Float) -> tuple[float, float]:
     return float(info[LENGTH]), float(info[SPACING])
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class State:
     """All that a step needs to know, in one array; the rest are views into it.
 
@@ -72,14 +72,14 @@ class State:
     n: int
     rows: int
     time: float = 0.0
-    interval: tuple[float, float] = field(default=(0.0, 0.0), repr=False)
-    pose: Float = field(init=False, repr=False)
-    momentum: Float = field(init=False, repr=False)
-    interval_velocity: Float = field(init=False, repr=False)
-    interval_velocity_before: Float = field(init=False, repr=False)
-    multipliers: Float = field(init=False, repr=False)
-    contacts: Float = field(init=False, repr=False)
-    memory: object = field(default=None, init=False, repr=False)
+    interval: tuple[float, float] = (0.0, 0.0)
+    pose: Float = field(init=False)
+    momentum: Float = field(init=False)
+    interval_velocity: Float = field(init=False)
+    interval_velocity_before: Float = field(init=False)
+    multipliers: Float = field(init=False)
+    contacts: Float = field(init=False)
+    memory: object = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         data, n, at, m = as_plain(self.data), self.n, POSE * self.n, TWIST * self.n
@@ -89,6 +89,9 @@ class State:
         at += 3 * m
         self.interval_velocity_before = data[at - m : at].reshape(n, TWIST)
         self.multipliers, self.contacts = data[at : at + self.rows], data[at + self.rows :]
+
+    def __repr__(self) -> str:
+        return f"State({self.n} bodies, at {self.time:g} s)"
 
     def copy(self) -> State:
         """Return another state of the same numbers."""

@@ -186,7 +186,7 @@ def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointS
         return acting, rotation.as_numbers(accelerations, (acting.size,), "accelerations")
     asked = JointSpace(model, accelerations)
     parts = [
-        rotation.as_numbers(np.atleast_1d(np.asarray(value, float)), (asked.start[name][1],),
+        rotation.as_numbers(np.atleast_1d(value), (asked.start[name][1],),
                             f"acceleration of {name!r}")
         for name, value in accelerations.items()
     ]  # fmt: skip

@@ -231,9 +231,9 @@ def put(model: Model, state: State, twists: Float, name: Hashable, frame: Frame)
 def per_coordinate(joint: Joint, value: ArrayLike, what: str) -> Float:
     """Numbers of a joint's coordinates, checked."""
     count = joint.n_coordinates
-    numbers = np.asarray(value, np.float64)
+    numbers = np.asarray(value)
     if numbers.ndim == 0:
-        numbers = np.full(count, float(numbers)) if count == 1 or numbers == 0.0 else numbers[None]
+        numbers = np.full(count, value) if count == 1 or value == 0.0 else numbers[None]
     parts = ", displacement and rotation vector," if joint.kind == "floating" else ""
     return rotation.as_numbers(numbers, (count,), f"{what} of joint {joint.name!r}{parts}")
 

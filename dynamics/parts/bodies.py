@@ -38,7 +38,7 @@ WORLD = _World()
 
 
 @never_changes("body")
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Body:
     """A rigid body; its frame has the origin at the centre of mass.
 
@@ -85,6 +85,9 @@ class Body:
     collisions: tuple[Geometry, ...] = ()
     spatial_inertia: Float | None = None
     center_of_mass: Float = field(default_factory=lambda: np.zeros(3))
+
+    def __repr__(self) -> str:
+        return f"Body({self.name!r}, {self.mass:g} kg)"
 
 
 OPTIONS = (*BodyOptions.__annotations__, "name")

@@ -57,7 +57,7 @@ POINTS = tuple(Row(kinds.POINT, axis, axis) for axis in EYE)
 
 
 @never_changes("joint")
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Joint:
     """A joint between two bodies; made by `Revolute` and its like.
 
@@ -129,6 +129,10 @@ class Joint:
     user: Callable[..., Any] | None = None
     n_user: int = 0
     user_bodies: tuple[Any, ...] = ()
+
+    def __repr__(self) -> str:
+        ends = " and ".join(repr(getattr(one, "name", one)) for one in self.bodies)
+        return f"Joint({self.name!r}, {self.kind} of {ends})"
 
     @property
     def bodies(self) -> tuple[Any, ...]:

@@ -56,7 +56,7 @@ def controls_of(model: Model, control: Any) -> Float:
             raise UnknownNameError(f"{name!r} is not actuated; actuated are {list(start)}")
         first, count = start[name]
         out[first : first + count] = rotation.as_numbers(
-            np.atleast_1d(np.asarray(value, float)), (count,), f"control of {name!r}"
+            np.atleast_1d(value), (count,), f"control of {name!r}"
         )
     return out
 
@@ -130,7 +130,7 @@ def _side_by_side(
     """
     parts, rows = {}, {}
     for name, value in given.items():
-        count, part = start[name][1], np.asarray(value, np.float64)
+        count, part = start[name][1], np.asarray(value)
         if part.ndim == 1 and count == 1 and part.size != 1:
             part = part[:, None]
         shape = (len(part), count) if part.ndim == 2 and len(part) else (count,)

@@ -225,3 +225,37 @@ def test_a_joint_with_only_free_axes_holds_nothing():
     mechanism, a, b = pair()
     mechanism.add_joint(dy.Floating(a, b, stiffness=1.0, name="loose"))
     assert mechanism.finalize().n_rows == 0
+
+
+def test_bodies_joints_and_states_are_shown_in_a_few_words():
+    mechanism, a, b = pair()
+    joint = mechanism.add_joint(dy.Revolute(mechanism.world, a, Y, name="pin"))
+    mechanism.add_joint(dy.Spherical(a, b, name=("j", 1)))
+    state = mechanism.finalize().initial_state()
+    assert repr(a) == "Body('a', 1 kg)"
+    assert repr(joint) == "Joint('pin', revolute of 'world' and 'a')"
+    assert repr(mechanism.joints["j", 1]) == "Joint(('j', 1), spherical of 'a' and 'b')"
+    assert repr(state) == "State(2 bodies, at 0 s)"
+
+
+@pytest.mark.parametrize("value", ["90deg", None])
+def test_a_coordinate_or_a_control_that_is_no_number_is_refused_by_name(value):
+    mechanism, a, _ = pair()
+    mechanism.add_joint(dy.Revolute(mechanism.world, a, Y, name="pin", actuated=True))
+    model = mechanism.finalize()
+    state = model.initial_state()
+    with pytest.raises(TypeError, match="position of joint 'pin' must hold real numbers"):
+        model.set_joint(state, "pin", value)
+    with pytest.raises(TypeError, match="control of 'pin' must hold real numbers"):
+        model.step(state, {"pin": value})
+    with pytest.raises(TypeError, match="control of 'pin' must hold real numbers"):
+        dy.simulate(model, state, 0.1, controls={"pin": value})
+
+
+@pytest.mark.parametrize("write", ["save", "export_html"])
+def test_a_file_in_a_folder_that_is_not_there_is_refused_by_its_name(write, tmp_path):
+    pytest.importorskip("trimesh")
+    model, state = dy.zoo.double_pendulum()
+    motion = dy.simulate(model, state, 0.1)
+    with pytest.raises(FileNotFoundError, match="there is no folder .*away; make it first"):
+        getattr(motion, write)(tmp_path / "away" / "motion.npz")

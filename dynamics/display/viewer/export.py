@@ -36,6 +36,7 @@ class Page:
 
     def save(self, path: str | Path) -> None:
         """Write the page."""
+        gs.check_writable(Path(path), "page")
         with gs.whole_file(path) as temporary:
             temporary.write_text(self.html, encoding="utf-8")
 
