@@ -73,8 +73,10 @@ def simulate(
     state : State
         Where it starts; left as it is.
     seconds : float
+        Rounded to whole steps.
     controller : callable, optional
-        ``controller(state, time)`` gives the controls of the step, shape (c,).
+        ``controller(state, time)`` returns the controls of the step, shape (c,) or by name of
+        joint or spring.
     controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), or mapping
         Controls where there is no controller: the same throughout, constant in each step, or at
         the times ``(k + model.nodes) timestep`` of each step k, which keeps the order of the method
@@ -144,6 +146,11 @@ def simulate(
         )
     if controller is not None and controls is not None:
         raise ValueError("controls are those of a controller, or given: leave out one of the two")
+    if controller is not None and not model.n_controls:
+        raise ValueError(
+            "no joint takes controls, so the controller would not be called: give a joint "
+            "actuated=True or a servo"
+        )
     table, outside = _inputs(model, controls, wrenches, steps)
     check_start(model, state)
     state = placed(model, state)
@@ -155,8 +162,8 @@ def simulate(
     given, first = [state], _is_discrete(model, start) and steps > 0
     if first:
         control = table[0]
-        if controller is not None and model.n_controls:
-            control = inputs.controls_of(model, controller(state.copy(), state.time))
+        if controller is not None:
+            control = _asked(model, controller, state.copy())
         given.append(first_node(model, state, control, outside[0]))
         check_apart(model, given[1], CONSISTENT)
         table, outside = table[min(1, len(table) - 1) :], outside[min(1, len(outside) - 1) :]
@@ -469,6 +476,14 @@ def _seen(model: Model, data: Float, time: float, info: Float) -> State:
     return now
 
 
+def _asked(model: Model, controller: Callable[..., Any], state: State) -> Float:
+    """Controls that a controller gives at a state."""
+    given = controller(state, state.time)
+    if given is None:
+        raise ValueError("the controller returned None; it must return the controls")
+    return inputs.controls_of(model, given)
+
+
 def _controller(
     model: Model,
     controller: Callable[..., Any],
@@ -481,7 +496,7 @@ def _controller(
 
     def call(time: Float, data: Float, control: Float) -> None:
         now = seen(data, float(time[0]))
-        control[:] = inputs.controls_of(model, controller(now, now.time)) if names else 0.0
+        control[:] = _asked(model, controller, now)
         if used is not None:
             used.append(control.copy())
 

@@ -104,7 +104,7 @@ def test_controls_and_wrenches_by_name_may_change_from_step_to_step():
 @pytest.mark.parametrize(
     ("controls", "sentence"),
     [
-        ({"ball": np.ones(5)}, r"control of 'ball' has shape \(5,\), it must be \(3\)"),
+        ({"ball": np.ones(5)}, r"control of 'ball' has shape \(5,\), it must be \(3,\)"),
         ({"ball": np.ones((5, 2))}, r"control of 'ball' has shape \(5, 2\), it must be \(5, 3\)"),
         ({"hinge": [0.0, np.nan] * 5}, "control of 'hinge'"),
         ({"hinge": []}, "control of 'hinge'"),
@@ -364,3 +364,21 @@ def test_the_largest_turn_cuts_steps_and_says_so():
     assert motion.info["intervals"] >= 400  # 0.4 rad a step, at most 0.15 an interval
     uncut, start = free_top(angular_velocity=(0.0, 0.0, 40.0), timestep=0.01, largest_turn=1.0)
     assert dy.simulate(uncut, start, 1.0).info["intervals"] == 100
+
+
+def test_a_controller_that_returns_nothing_is_refused():
+    model, state = two_motors()
+    with pytest.raises(ValueError, match="the controller returned None; it must return"):
+        dy.simulate(model, state, 0.05, controller=lambda state, time: None)
+
+
+@pytest.mark.parametrize("collide", [False, True])
+def test_a_controller_of_a_mechanism_without_controls_is_refused(collide):
+    mechanism = dy.Mechanism()
+    mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0, 0, 1))
+    if collide:
+        mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+        mechanism.collide()
+    model = mechanism.finalize()
+    with pytest.raises(ValueError, match="no joint takes controls, so the controller would not"):
+        dy.simulate(model, model.initial_state(), 0.05, controller=lambda state, time: [])
