@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.control.inverse_dynamics import actuated, inverse_dynamics
 from dynamics.derivatives.linearization import linearize
-from dynamics.errors import InconsistentStateError
+from dynamics.errors import InconsistentStateError, UnknownNameError
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.tables import inputs
 
@@ -37,10 +37,10 @@ class _Feedback:
     """Base of controllers: reads actuated coordinates, and places forces in the controls."""
 
     def __init__(self, model: Model, joints: Iterable[Hashable] | None) -> None:
-        chosen = actuated(model) if joints is None else list(joints)
-        if not chosen:
+        self.model = model
+        self.space = JointSpace(model, actuated(model) if joints is None else joints)
+        if not self.space.names:
             raise ValueError("there is no joint to drive: make one with actuated=True")
-        self.model, self.space = model, JointSpace(model, chosen)
         places: list[int] = []
         for name in self.space.names:
             if name not in model.tables.control_start:
@@ -75,10 +75,22 @@ class _Feedback:
         pushed[:, first : first + J.shape[1]] = J
         return np.asarray(J @ self.model.workspace.velocities(pushed).T)
 
-    def numbers(self, value: ArrayLike, what: str) -> Float:
-        """One number a coordinate; a scalar is that of all."""
-        wide = np.broadcast_to(np.asarray(value, float), (self.space.size,))
-        return rotation.as_numbers(wide.copy(), (self.space.size,), what)
+    def numbers(self, value: ArrayLike | Mapping[Hashable, ArrayLike], what: str) -> Float:
+        """One number per coordinate, by joint or in turn; a scalar is that of all."""
+        if not isinstance(value, Mapping):
+            shape = (self.space.size,) if np.ndim(value) else ()
+            return np.broadcast_to(rotation.as_numbers(value, shape, what), self.space.size).copy()
+        if set(value) != set(self.space.names):
+            raise UnknownNameError(
+                f"{what} is of {list(value)}, and must be of each joint that is driven: "
+                f"{list(self.space.names)}"
+            )
+        parts = [np.atleast_1d(value[name]) for name in self.space.names]
+        counts = [self.space.start[name][1] for name in self.space.names]
+        return np.concatenate([
+            rotation.as_numbers(part, (count,), f"{what} of joint {name!r}")
+            for name, part, count in zip(self.space.names, parts, counts)
+        ])  # fmt: skip
 
 
 class ProportionalDerivative(_Feedback):
@@ -92,9 +104,9 @@ class ProportionalDerivative(_Feedback):
     Parameters
     ----------
     model : Model
-    stiffness, damping : float or array_like, shape (k,)
+    stiffness, damping : float, array_like, shape (k,), or mapping by joint
         kp and kd, N/m or N m/rad and N s/m or N m s/rad.
-    target : array_like, shape (k,), or callable, optional
+    target : array_like, shape (k,), mapping by joint, or callable, optional
         Coordinates; or ``target(time)`` giving coordinates and their rates.
     joints : iterable of hashable, optional
         By default all that are actuated.
@@ -103,6 +115,8 @@ class ProportionalDerivative(_Feedback):
 
     Raises
     ------
+    UnknownNameError
+        Where a mapping is not of all joints that are driven.
     ValueError
         Where the gains are too high for the time step, at the model's first state: ``h kd / m``
         above 2 or ``h^2 kp / m`` above 4.
@@ -120,9 +134,9 @@ class ProportionalDerivative(_Feedback):
     def __init__(
         self,
         model: Model,
-        stiffness: ArrayLike,
-        damping: ArrayLike,
-        target: ArrayLike | Callable[[float], Any] = 0.0,
+        stiffness: ArrayLike | Mapping[Hashable, ArrayLike],
+        damping: ArrayLike | Mapping[Hashable, ArrayLike],
+        target: ArrayLike | Mapping[Hashable, ArrayLike] | Callable[[float], Any] = 0.0,
         *,
         joints: Iterable[Hashable] | None = None,
         most: ArrayLike = np.inf,
@@ -173,7 +187,8 @@ class ProportionalDerivative(_Feedback):
     def __call__(self, state: State, time: float) -> Float:
         """Controls at a state."""
         q, rate = self.space.read(state)
-        goal, speed = self.target(time) if callable(self.target) else (self.target, 0.0)
+        aim = self.target(time) if callable(self.target) else (self.target, 0.0)
+        goal, speed = (self.numbers(x, "target") for x in aim)
         force = -self.stiffness * self.space.difference(q, goal) - self.damping * (rate - speed)
         return self.controls(np.clip(force, -self.most, self.most))
 
@@ -185,8 +200,9 @@ class ComputedTorque(_Feedback):
     ----------
     model : Model
     target : callable
-        ``target(time)`` gives coordinates of the joints, their rates and second derivatives.
-    stiffness, damping : float or array_like, shape (k,)
+        ``target(time)`` gives coordinates of the joints, their rates and second derivatives, each
+        a number, shape (k,) or a mapping by joint.
+    stiffness, damping : float, array_like, shape (k,), or mapping by joint
         kp, 1/s^2, and kd, 1/s: the error decays as ``e'' + kd e' + kp e = 0``.
     joints : iterable of hashable, optional
         By default all that are actuated.
@@ -196,8 +212,8 @@ class ComputedTorque(_Feedback):
         self,
         model: Model,
         target: Callable[[float], tuple[ArrayLike, ArrayLike, ArrayLike]],
-        stiffness: ArrayLike,
-        damping: ArrayLike,
+        stiffness: ArrayLike | Mapping[Hashable, ArrayLike],
+        damping: ArrayLike | Mapping[Hashable, ArrayLike],
         *,
         joints: Iterable[Hashable] | None = None,
     ) -> None:
@@ -305,8 +321,10 @@ def lqr(
     """
     from scipy.linalg import solve_discrete_are
 
+    if not model.n_controls:
+        raise ValueError("there is no joint to drive: make one with actuated=True")
     space = JointSpace(model, joints)
-    if control is None and model.n_controls:
+    if control is None:
         acting = _Feedback(model, None)
         control = acting.controls(inverse_dynamics(model, state, np.zeros(acting.space.size)))
     hold = inputs.controls_of(model, control)

@@ -94,6 +94,10 @@ def linearize(
        IEEE International Conference on Robotics and Automation, 2021.
     """
     check_offered(model)
+    if isinstance(coordinates, str) and coordinates not in ("maximal", "joint"):
+        raise ValueError(
+            f'coordinates is {coordinates!r}, and must be "maximal", "joint" or a list of joints'
+        )
     start = placed(model, state)
     twist = free_velocities(model, state)
     late = StiffImpulses(model, start)

@@ -148,6 +148,7 @@ class JointSpace:
         self.model = model
         lengths = model.mechanism.tendons  # which the other coordinates make
         every = (name for name in tables.measure_group if name not in lengths)
+        joints = (joints,) if isinstance(joints, str) else joints
         self.names = tuple(every if joints is None else joints)
         for name in self.names:
             if name not in tables.measure_group:

@@ -279,3 +279,70 @@ def test_the_elbow_alone_holds_a_double_pendulum_up():
 
     assert np.abs(np.linalg.eigvals(feedback.closed_loop)).max() < 1.0
     assert abs(motion.joint("shoulder")[-1]) < 1e-6
+
+
+def test_targets_and_gains_by_name_are_those_in_turn():
+    model, state = named_arm()
+    by_name = {"ball": [0.1, -0.2, 0.3], "hinge": 0.4}
+    turn = dy.ProportionalDerivative(
+        model, 5.0, [0.3, 0.5, 0.5, 0.5], [0.4, 0.1, -0.2, 0.3], joints=["hinge", "ball"]
+    )
+    named = dy.ProportionalDerivative(model, 5.0, {"hinge": 0.3, "ball": [0.5] * 3}, by_name)
+    moving = dy.ProportionalDerivative(
+        model, 5.0, {"hinge": 0.3, "ball": [0.5] * 3}, lambda time: (by_name, 0.0)
+    )
+    wanted = dy.simulate(model, state, 0.2, controller=turn)
+    for one in (named, moving):
+        assert np.array_equal(dy.simulate(model, state, 0.2, controller=one).states, wanted.states)
+
+    torques = dy.ComputedTorque(model, lambda time: (by_name, 0.0, 0.0), 9.0, 6.0)
+    listed = dy.ComputedTorque(model, lambda time: ([0.1, -0.2, 0.3, 0.4], 0.0, 0.0), 9.0, 6.0)
+    assert np.array_equal(torques(state, 0.0), listed(state, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "sentence"),
+    [
+        ({"hinge": 0.1}, dy.UnknownNameError, r"target is of \['hinge'\].*\['ball', 'hinge'\]"),
+        ({"hinge": 0.1, "bal": 0.0}, dy.UnknownNameError, "must be of each joint that is driven"),
+        ({"hinge": [0.1, 0.2], "ball": [0.0] * 3}, ValueError, "target of joint 'hinge' has shape"),
+        ({"hinge": 0.1, "ball": "up"}, TypeError, "target of joint 'ball' must hold real"),
+        ([0.1, 0.2], ValueError, r"target has shape \(2,\), it must be \(4,\)"),
+    ],
+)
+def test_targets_that_fit_no_joint_are_refused(target, error, sentence):
+    model, _ = named_arm()
+    with pytest.raises(error, match=sentence):
+        dy.ProportionalDerivative(model, 1.0, 0.1, target)
+
+
+def named_arm():
+    """A body on a ball joint and another on a hinge, with motors."""
+    mechanism = dy.Mechanism()
+    first = mechanism.add_body(dy.Box(0.4, 0.4, 0.4, mass=2.0), name="first")
+    second = mechanism.add_body(dy.Box(0.4, 0.4, 0.4, mass=2.0), name="second")
+    mechanism.add_joint(dy.Spherical(mechanism.world, first, name="ball", actuated=True))
+    mechanism.add_joint(
+        dy.Revolute(first, second, (1, 0, 0), parent_point=(0.5, 0, 0), name="hinge", actuated=True)
+    )
+    model = mechanism.finalize(0.01)
+    return model, model.initial_state()
+
+
+def test_one_joint_may_be_named_without_a_list():
+    model, state = named_arm()
+    assert dy.JointSpace(model, "hinge").names == ("hinge",)
+    hinge = dy.ProportionalDerivative(model, 5.0, 0.5, 0.3, joints="hinge")
+    assert hinge(state, 0.0) == pytest.approx([0.0, 0.0, 0.0, 1.5])
+
+
+def test_a_regulator_of_a_mechanism_without_controls_is_refused():
+    model, state = dy.zoo.double_pendulum()
+    with pytest.raises(ValueError, match="there is no joint to drive"):
+        dy.lqr(model, state, 1.0, 1.0)
+
+
+def test_coordinates_of_another_kind_are_refused():
+    model, state = named_arm()
+    with pytest.raises(ValueError, match='coordinates is .joints., and must be "maximal", "joint"'):
+        dy.linearize(model, state, coordinates="joints")
