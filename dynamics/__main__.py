@@ -63,8 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except REFUSED as error:
             code, complaint = 1, str(error) or type(error).__name__
             complaint = complaint.replace("dynamics.separate(model, state)", "--separate")
-    for warning in caught:
-        _complain("warning", str(warning.message))
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        _complain("warning", message)
     if complaint:
         _complain("error", complaint)
     return code

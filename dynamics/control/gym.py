@@ -99,6 +99,9 @@ class Task:
             raise gs.MissingExtraError("dynamics.gym", "gymnasium", "gym")
         if model.n_controls == 0:
             raise ValueError("the mechanism takes no controls; make a joint actuated")
+        for what, function in (("reward", reward), ("terminated", terminated or bool)):
+            if not callable(function):
+                raise TypeError(f"{what} must be a function, not {function!r}")
         if noise and (model.tables.cycles or model.mechanism.couplings):
             raise ValueError(
                 "starts of a mechanism with loops or couplings cannot be varied; use noise=0"

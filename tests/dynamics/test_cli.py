@@ -395,3 +395,17 @@ def test_a_motion_from_a_stranger_runs_nothing(urdf, tmp_path, capsys, where):
     assert code == 1
     assert "holds no trajectory of dynamics" in capsys.readouterr().err
     assert not planted.exists() and not (tmp_path / "page.html").exists()
+
+
+def test_a_warning_is_printed_once(tmp_path, capsys):
+    pytest.importorskip("trimesh")
+    mass = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    mesh = '<visual><geometry><mesh filename="away.stl"/></geometry></visual>'
+    link = f'<link name="{{}}"><inertial>{mass}</inertial>{mesh}</link>'
+    file = tmp_path / "twice.urdf"
+    file.write_text(
+        f'<robot name="twice">{link.format("a")}{link.format("b")}<joint name="hinge" '
+        'type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
+    )
+    assert run("simulate", file, "--seconds", 0.1, "--html", tmp_path / "page.html") == 0
+    assert capsys.readouterr().err.count("mesh 'away.stl' is not there") == 1

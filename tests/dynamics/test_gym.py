@@ -383,3 +383,11 @@ def test_pictures_follow_the_motion():
     assert np.ptp(first) > 100 and (env.render() != first).any()
     assert env.metadata["render_fps"] == pytest.approx(50.0)
     assert dy.gym.MechanismEnv(balance()).render() is None
+
+
+def test_rewards_and_ends_are_functions():
+    model, _ = dy.zoo.cart_pole()
+    with pytest.raises(TypeError, match="reward must be a function, not 1.0"):
+        dy.gym.Task(model, reward=1.0, most=1.0)
+    with pytest.raises(TypeError, match="terminated must be a function, not 0.5"):
+        dy.gym.Task(model, reward=lambda q, rate, action: 0.0, terminated=0.5, most=1.0)
