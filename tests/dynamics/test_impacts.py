@@ -142,3 +142,35 @@ def test_a_bounce_that_friction_and_a_guide_forbid_gives_way():
     assert motion.contact("floor").gap.min() > 0.0
     assert motion.joint_velocity("guide").min() > -1e-3  # it never comes back
     assert abs(motion.joint_velocity("guide")[-1]).max() < 1e-3
+
+
+def test_a_cradle_of_five_balls_hands_the_motion_to_the_last():
+    mechanism = dy.Mechanism()
+    places = [0.1001 * k for k in range(5)]  # 0.1 mm apart, a tenth of the way of a step
+    for k, x in enumerate(places):
+        ball = mechanism.add_body(dy.Sphere(0.05, mass=1.0), name=k)
+        mechanism.add_joint(
+            dy.Revolute(
+                mechanism.world,
+                ball,
+                (0, 1, 0),
+                name=("hinge", k),
+                parent_point=(x, 0, 1),
+                child_point=(0, 0, 1),
+            )  # fmt: skip
+        )
+    for k in range(4):
+        a, b = mechanism.bodies[k], mechanism.bodies[k + 1]
+        mechanism.add_contact(a, b, friction=0.0, restitution=1.0)
+    model = mechanism.finalize(0.001)
+    state = model.initial_state()
+    model.set_joint(state, ("hinge", 0), 0.5)
+    motion = dy.simulate(model, state, 1.1, accuracy=1e-4)
+    angles = [motion.joint(("hinge", k)) for k in range(5)]
+    assert abs(motion.energy() - motion.energy()[0]).max() < 1e-3 * np.ptp(
+        motion.energies()["kinetic"]
+    )
+    # the others wait at the bottom; the last rises as high, but for the gaps over 1 m
+    assert abs(angles[4].min() + 0.5) < 4 * 1e-4
+    for waiting in angles[:4]:
+        assert abs(waiting[-1]) < 4 * 1e-4
