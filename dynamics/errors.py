@@ -20,6 +20,14 @@ def unknown_words(
     return f"{label} takes no {word}=; {way}"
 
 
+def check_model(model: Any, label: str) -> None:
+    """Refuse what is no model, a mechanism mostly."""
+    if not hasattr(model, "tables"):
+        raise TypeError(
+            f"{label} takes a model, not {model!r}; use model = mechanism.finalize(timestep)"
+        )
+
+
 class UnknownNameError(KeyError):
     """A name is that of no body, joint, force or contact of the mechanism."""
 

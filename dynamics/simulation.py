@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.errors import InconsistentStateError
+from dynamics.errors import InconsistentStateError, check_model
 from dynamics.interrupts import Deferred, hand_on, in_portions
 from dynamics.kernels.base import run_totals, step_info
 from dynamics.kinematics.contact_queries import check_apart
@@ -396,10 +396,7 @@ def _is_discrete(model: Model, start: str) -> bool:
 
 
 def _steps(model: Model, seconds: float, every: int) -> int:
-    if not hasattr(model, "tables"):
-        raise TypeError(
-            f"simulate takes a model, not {model!r}; use model = mechanism.finalize(timestep)"
-        )
+    check_model(model, "simulate")
     if not isinstance(every, (int, np.integer)):
         raise TypeError(f"every is {every!r}, and must be an integer")
     if not isinstance(seconds, (int, float, np.number)):

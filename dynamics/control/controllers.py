@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.control.inverse_dynamics import actuated, inverse_dynamics
 from dynamics.derivatives.linearization import linearize
-from dynamics.errors import InconsistentStateError, UnknownNameError
+from dynamics.errors import InconsistentStateError, UnknownNameError, check_model
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.tables import inputs
 
@@ -37,6 +37,7 @@ class _Feedback:
     """Base of controllers: reads actuated coordinates, and places forces in the controls."""
 
     def __init__(self, model: Model, joints: Iterable[Hashable] | None) -> None:
+        check_model(model, type(self).__name__)
         self.model = model
         self.space = JointSpace(model, actuated(model) if joints is None else joints)
         if not self.space.names:
@@ -321,6 +322,7 @@ def lqr(
     """
     from scipy.linalg import solve_discrete_are
 
+    check_model(model, "lqr")
     if not model.n_controls:
         raise ValueError("there is no joint to drive: make one with actuated=True")
     space = JointSpace(model, joints)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.derivatives.tangents import Directions, Tangent, check_offered, free_velocities
+from dynamics.errors import check_model
 from dynamics.kernels.base import layout
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.kinematics.momenta import momenta, turned_momenta
@@ -93,6 +94,7 @@ def linearize(
     .. [1] J. Bruedigam, Z. Manchester, Linear-quadratic optimal control in maximal coordinates,
        IEEE International Conference on Robotics and Automation, 2021.
     """
+    check_model(model, "linearize")
     check_offered(model)
     if isinstance(coordinates, str) and coordinates not in ("maximal", "joint"):
         raise ValueError(

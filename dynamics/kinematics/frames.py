@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from dynamics import rotation
-from dynamics.errors import InconsistentStateError, UnknownNameError
+from dynamics.errors import InconsistentStateError, UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kinematics import coordinates, loop_closure
 from dynamics.kinematics.joint_space import JointSpace, Slopes
@@ -80,6 +80,7 @@ class Kinematics:
     """
 
     def __init__(self, model: Model, joints: Iterable[Hashable] | None = None) -> None:
+        check_model(model, "Kinematics")
         self.model = model
         mechanism = model.mechanism
         planes = {c.plane.body.name for c in mechanism.contacts.values() if c.plane is not None}

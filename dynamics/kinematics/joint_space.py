@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.errors import UnknownNameError
+from dynamics.errors import UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kernels.observables import measure as kernel
 from dynamics.kernels.rows import curvature, rows
@@ -144,6 +144,7 @@ class JointSpace:
     """
 
     def __init__(self, model: Model, joints: Iterable[Hashable] | None = None) -> None:
+        check_model(model, "JointSpace")
         tables = model.tables
         self.model = model
         lengths = model.mechanism.tendons  # which the other coordinates make

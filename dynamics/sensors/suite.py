@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.errors import UnknownNameError
+from dynamics.errors import UnknownNameError, check_model
 from dynamics.kinematics.near_run import Part
 from dynamics.model import Model
 from dynamics.parts.sensors import FrameSensor, RangeFinder, Sensor, check_sensor
@@ -73,6 +73,7 @@ class Sensors:
         *,
         seed: int = 0,
     ) -> None:
+        check_model(model, "Sensors")
         own, chosen = model.mechanism.sensors, dict[Hashable, Sensor]()
         for one in own if sensors is None else sensors:
             if not isinstance(one, Sensor):

@@ -259,3 +259,24 @@ def test_a_file_in_a_folder_that_is_not_there_is_refused_by_its_name(write, tmp_
     motion = dy.simulate(model, state, 0.1)
     with pytest.raises(FileNotFoundError, match="there is no folder .*away; make it first"):
         getattr(motion, write)(tmp_path / "away" / "motion.npz")
+
+
+@pytest.mark.parametrize(
+    ("label", "take"),
+    [
+        ("simulate", lambda mechanism, state: dy.simulate(mechanism, state, 1.0)),
+        ("Kinematics", lambda mechanism, state: dy.Kinematics(mechanism)),
+        ("JointSpace", lambda mechanism, state: dy.JointSpace(mechanism)),
+        ("Sensors", lambda mechanism, state: dy.Sensors(mechanism)),
+        ("linearize", lambda mechanism, state: dy.linearize(mechanism, state)),
+        ("lqr", lambda mechanism, state: dy.lqr(mechanism, state, 1.0, 1.0)),
+        (
+            "ProportionalDerivative",
+            lambda mechanism, state: dy.ProportionalDerivative(mechanism, 1.0, 1.0),
+        ),
+    ],
+)
+def test_a_mechanism_in_place_of_a_model_is_told_to_be_finalized(label, take):
+    model, state = dy.zoo.double_pendulum()
+    with pytest.raises(TypeError, match=rf"{label} takes a model, not Mechanism\(.*finalize"):
+        take(model.mechanism, state)
