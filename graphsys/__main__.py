@@ -20,6 +20,7 @@ from graphsys.analysis.ordering import NAMES
 from graphsys.demo import SIZES, demo
 from graphsys.display.report import explain, in_words
 from graphsys.files import check_writable, whole_file
+from graphsys.numeric.diagnosis import without_options
 from graphsys.system import System
 
 #: What reading a file of any content may raise.
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
         except REFUSED as error:
-            _complain("error", str(error) or type(error).__name__)
+            _complain("error", without_options(error) or type(error).__name__)
             code = 1
     for warning in caught:
         _complain("warning", str(warning.message))

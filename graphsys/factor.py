@@ -22,6 +22,7 @@ from graphsys.matrix.graph import BlockGraph
 from graphsys.matrix.vectors import join
 from graphsys.numeric import measures
 from graphsys.numeric.certificate import Certificate, certificate
+from graphsys.numeric.diagnosis import allowed_in_vain
 from graphsys.numeric.factorization import DOUBTFUL, OTHER_THREAD, Factorization
 from graphsys.numeric.gradient import values_gradient
 from graphsys.numeric.mixed_precision import Mixed
@@ -356,6 +357,8 @@ class Factor(Sealed):
         regularized = self._factorization
         if not isinstance(regularized, Regularized):
             raise failure
+        if isinstance(failure, SingularPivotError):
+            failure = allowed_in_vain(failure)
         values = self._matrix().values
         with self._whole():
             try:

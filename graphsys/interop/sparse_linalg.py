@@ -444,13 +444,11 @@ def _in_rows(system: System | FoundBlocks, failure: SingularPivotError) -> Singu
         row, system = system.row, system.system
     A = system.to_scipy()
     A.eliminate_zeros()
-    bare = sorted(map(row, np.flatnonzero(maximum_matching(A)[0] < 0)))
+    bare, idle = (sorted(map(row, np.flatnonzero(of < 0))) for of in maximum_matching(A))
     if bare:
-        rows = ", ".join(map(str, bare[:SHOWN]))
-        more = f" and {len(bare) - SHOWN} more" if len(bare) > SHOWN else ""
-        which = f"row{'s' if len(bare) > 1 else ''} {rows}{more}"
         return SingularPivotError(
-            f"the matrix is structurally singular: no pivot is left for {which}; add entries there",
+            f"the matrix is structurally singular: no pivot is left for {_some('row', bare)}; none "
+            f"is left for {_some('column', idle)} either: add entries there, or remove both",
             bare[0], failure.step, failure.ratio,
         )  # fmt: skip
     node = system.graph.node(failure.node)
@@ -464,9 +462,16 @@ def _in_rows(system: System | FoundBlocks, failure: SingularPivotError) -> Singu
         where = f"one of the rows {named}"
     return SingularPivotError(
         f"the matrix is singular to working precision at {where}: the smallest pivot is "
-        f"{failure.ratio:.1e} of what its row held",
+        f"{failure.ratio:.1e} of what its row held; add to its diagonal, or remove rows that "
+        "depend on others, and as many columns",
         own[0], failure.step, failure.ratio,
     )  # fmt: skip
+
+
+def _some(what: str, numbers: list[int]) -> str:
+    """The first of some rows or columns, and how many more there are."""
+    more = f" and {len(numbers) - SHOWN} more" if len(numbers) > SHOWN else ""
+    return f"{what}{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:SHOWN]))}{more}"
 
 
 def _is_nearly_symmetric(rows: Any) -> bool:

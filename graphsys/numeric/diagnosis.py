@@ -134,6 +134,14 @@ def without_options(failure: Exception) -> str:
     return text.replace(ALLOW, "").replace(REFINED, "")
 
 
+def allowed_in_vain(failure: SingularPivotError) -> SingularPivotError:
+    """The same error where ``redundant=True`` is set already."""
+    if ALLOW not in str(failure):
+        return failure
+    text = f"{without_options(failure)}; redundant=True allows rows with a zero diagonal block only"
+    return SingularPivotError(text, failure.node, failure.step, failure.ratio)
+
+
 def singular_pivot(symbolic: Symbolic, step: int, ratio: float) -> SingularPivotError:
     """Error for a pivot block that stays singular.
 

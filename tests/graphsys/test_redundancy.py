@@ -270,3 +270,17 @@ def test_a_regular_matrix_whose_substitution_overflows_is_solved_all_the_same():
     tiny = gs.System(gs.chain(1), 1, blocks={(0, 0): 1e-300}).factorize(redundant=True)
     with pytest.raises(OverflowError, match="scale the matrix"):
         tiny.solve([1e10])
+
+
+def test_a_singular_matrix_without_constraints_is_not_sent_back_to_the_same_option():
+    # The Laplacian of a ring has rank 2, and no row with a zero diagonal block
+    ring = nx.cycle_graph("abc")
+    system = gs.System(ring, 1)
+    for u in ring:
+        system[u, u] = 2.0
+    for u, v in ring.edges:
+        system[u, v] = system[v, u] = -1.0
+    with pytest.raises(gs.SingularPivotError, match="with a zero diagonal block only") as caught:
+        system.factorize(redundant=True)
+    assert "allow them with" not in str(caught.value)
+    assert caught.value.node in ring

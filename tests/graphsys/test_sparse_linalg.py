@@ -143,6 +143,15 @@ def test_singular_matrices_are_refused_by_their_rows():
         gs.splu(path)
 
 
+def test_the_error_of_a_singular_matrix_names_columns_and_the_way_out():
+    # row 0 is empty, and so is column 2; rows 0, 1 of the other one are equal
+    A = csc_array(np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 0.0], [3.0, 4.0, 0.0]]))
+    with pytest.raises(gs.SingularPivotError, match="row 0; none is left for column 2 either: add"):
+        gs.splu(A)
+    with pytest.raises(gs.SingularPivotError, match="add to its diagonal, or remove rows"):
+        gs.splu(csc_array(np.ones((2, 2))))
+
+
 def test_attributes_of_superlu_without_a_meaning_are_named():
     factors = gs.splu(matrix())
     assert repr(factors) == "FactorizedMatrix(40 rows, float64)"
