@@ -251,7 +251,9 @@ class Batch(Sealed):
         right = np.ascontiguousarray(as_numbers(b, self._engine.dtype, "b"))
         shape = self.shape[:2]
         if right.ndim not in (2, 3) or right.shape[:2] != shape:
-            raise ValueError(f"b has shape {right.shape}, it must be {shape} or {(*shape, 'k')}")
+            raise ValueError(
+                f"b has shape {right.shape}, it must be {shape} or ({shape[0]}, {shape[1]}, k)"
+            )
         return right
 
     def _go_alone(self, i: int, values: Array) -> None:

@@ -67,8 +67,8 @@ def condense(system: System, nodes: Iterable[Hashable], ordering: Any = "auto") 
     array([[ 1.5, -0.5],
            [-0.5,  1.5]])
     """
-    chosen = tuple(nodes)
-    keep = [system.graph.node(label) for label in chosen]
+    keep = system.graph.nodes(nodes)
+    chosen = tuple(system.graph.labels[i] for i in keep)
     seen: set[int] = set()
     for label, i in zip(chosen, keep):
         if i in seen:

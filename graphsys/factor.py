@@ -259,7 +259,7 @@ class Factor(Sealed):
         values = as_values(values, self.dtype, self._nnz)
         nodes = None
         if changed is not None and self._solver is not None:
-            nodes = np.array([self.graph.node(label) for label in changed], np.int64)
+            nodes = np.array(self.graph.nodes(changed), np.int64)
         with self._whole():
             self._forget()
             if self._interrupted:

@@ -260,8 +260,8 @@ class System(Sealed):
         ----------
         rows, cols : array_like or sequence of hashable, length m
             Labels of the nodes of each block; together they are the graph.
-        blocks : array_like, shape (m, r, c) or (r, c)
-            One block for each pair, or one for all.
+        blocks : array_like, shape (m, r, c), (r, c) or (m,)
+            One block for each pair, one for all, or scalars.
         dims : optional
             Block sizes as for `System`; by default r for every node.
         labels : iterable of hashable, optional
@@ -287,9 +287,13 @@ class System(Sealed):
         >>> System.from_blocks([0, 0, 1], [0, 1, 1], np.ones((3, 2, 2)), symmetric=True)
         System(2 nodes, 1 edges, 4 unknowns, float64, symmetric)
         """
-        numbers = np.asarray(blocks)
+        numbers = as_numbers(blocks, None, "blocks")
+        if numbers.ndim == 1:  # scalars
+            numbers = numbers[:, None, None]
         if numbers.ndim not in (2, 3):
-            raise ValueError(f"blocks has shape {numbers.shape}, it must be (m, r, c) or (r, c)")
+            raise ValueError(
+                f"blocks has shape {numbers.shape}, it must be (m, r, c), (r, c) or (m,)"
+            )
         kind = np.result_type(numbers.dtype) if dtype is None else dtype
         graph, i, j = graph_of_blocks(rows, cols, numbers.shape[-2], dims, labels)
         system = cls(graph, dtype=kind, symmetric=symmetric)
@@ -304,8 +308,9 @@ class System(Sealed):
         rows, cols : array_like or sequence of hashable, length m
             Labels of the nodes u and v of each block (u, v).
         blocks : array_like, shape (m, r, c) or (r, c)
-            One block for each pair, or one for all. In a symmetric system block (v, u) gets the
-            transpose, in a Hermitian one its conjugate: give each edge in one direction only.
+            One block for each pair, or one for all; nodes of one unknown take scalars, shape (m,)
+            or (). In a symmetric system block (v, u) gets the transpose, in a Hermitian one its
+            conjugate: give each edge in one direction only.
 
         Raises
         ------

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from graphsys.analysis.cycles import spanning_forest
 from graphsys.display.embedding import embed
+from graphsys.display.report import symbolic_of
 from graphsys.errors import MissingExtraError
 from graphsys.matrix.graph import BlockGraph
 from graphsys.symbolic import Symbolic, analyze
@@ -58,7 +59,7 @@ class Pattern:
     fill: Ints
 
 
-def plot_fill(symbolic: Symbolic, ax: Any = None) -> Any:
+def plot_fill(symbolic: Any, ax: Any = None) -> Any:
     """Draw the matrix in the user's order and in elimination order, with the fill-in of both.
 
     Squares are blocks of the matrix, diamonds fill-in, both to the scale of the block sizes;
@@ -68,7 +69,8 @@ def plot_fill(symbolic: Symbolic, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    symbolic : Symbolic
+    symbolic : Symbolic, Factor or System
+        A system is analyzed first.
     ax : sequence of two matplotlib Axes, optional
         Where to draw; a new figure of pyplot by default.
 
@@ -82,12 +84,15 @@ def plot_fill(symbolic: Symbolic, ax: Any = None) -> Any:
         Where matplotlib is not installed.
     ValueError
         Where `ax` is not two axes.
+    TypeError
+        For anything but the objects above.
 
     References
     ----------
     .. [1] J. Bruedigam, S. Sosnowski, Z. Manchester, S. Hirche, Variational integrators and
        graph-based solvers for multibody dynamics in maximal coordinates, 2023, Fig. 6.
     """
+    symbolic = symbolic_of(symbolic)
     pyplot = _matplotlib("plot_fill", "pyplot")
     own = ax is None
     if own:
@@ -115,7 +120,7 @@ def plot_fill(symbolic: Symbolic, ax: Any = None) -> Any:
     return axes
 
 
-def plot_graph(symbolic: Symbolic, ax: Any = None) -> Any:
+def plot_graph(symbolic: Any, ax: Any = None) -> Any:
     """Draw the graph: spanning forest solid, edges that close a loop dashed, loop openers square.
 
     The forest is that of a depth-first search from the first node of each component, whatever
@@ -123,7 +128,7 @@ def plot_graph(symbolic: Symbolic, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    symbolic : Symbolic
+    symbolic : Symbolic, Factor or System
     ax : matplotlib Axes, optional
         Where to draw; a new figure of pyplot by default.
 
@@ -135,7 +140,10 @@ def plot_graph(symbolic: Symbolic, ax: Any = None) -> Any:
     ------
     MissingExtraError
         Where matplotlib is not installed.
+    TypeError
+        For anything but the objects above.
     """
+    symbolic = symbolic_of(symbolic)
     pyplot = _matplotlib("plot_graph", "pyplot")
     collections = _matplotlib("plot_graph", "collections")
     if ax is None:

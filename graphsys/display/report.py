@@ -34,6 +34,20 @@ METHOD = {
 }
 
 
+def symbolic_of(given: Any) -> Symbolic:
+    """Symbolic factorization of a system or of factors, or `given` itself; TypeError for others."""
+    if isinstance(given, System):
+        return given.analyze()
+    factor = getattr(given, "factor", given)
+    found = factor.symbolic if isinstance(factor, Factor) else given
+    if isinstance(found, Symbolic):
+        return found
+    raise TypeError(
+        f"{type(given).__name__} is no System, Symbolic or Factor; gs.System.from_scipy(A) or "
+        "gs.System(graph, dims) makes one"
+    )
+
+
 def explain(symbolic: Any) -> str:
     """Say in words what the analysis of a graph found, in a dozen lines at any size.
 
@@ -71,17 +85,10 @@ def explain(symbolic: Any) -> str:
     """
     dependent: dict[Hashable, int] = {}
     quality: list[tuple[str, str]] = []
-    if isinstance(symbolic, System):
-        symbolic = symbolic.analyze()
     factor = getattr(symbolic, "factor", symbolic)
     if isinstance(factor, Factor):
-        quality = _quality(factor)
-        dependent, symbolic = factor.redundant, factor.symbolic
-    elif not isinstance(symbolic, Symbolic):
-        kind = type(symbolic).__name__
-        raise TypeError(
-            f"{kind} is no System, Symbolic or Factor; gs.System.from_scipy(A) makes one"
-        )
+        quality, dependent = _quality(factor), factor.redundant
+    symbolic = symbolic_of(symbolic)
     facts = [*_graph(symbolic), *_order(symbolic), *_cost(symbolic), *_pivots(symbolic), *quality]
     if dependent:
         rows = [f"{_some(n, 'row')} of {reprlib.repr(u)}" for u, n in dependent.items()][:FEW]

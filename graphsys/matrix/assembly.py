@@ -84,6 +84,8 @@ class Chosen:
         wanted = (self.i.size, *self.shape)
         if self.i.size == 0 and numbers.shape[:1] == (0,):
             return
+        if self.shape == (1, 1) and numbers.shape in (wanted[:1], ()):  # scalars
+            numbers = numbers.reshape(-1, 1, 1) if numbers.ndim else numbers.reshape(1, 1)
         if numbers.shape not in (wanted, self.shape):
             raise ValueError(f"blocks has shape {numbers.shape}, it must be {wanted}")
         slack = SYMMETRY_ULP * float(np.finfo(values.dtype).eps)

@@ -133,10 +133,15 @@ def as_numbers(given: Any, dtype: np.dtype[Any] | None, name: str) -> NDArray[An
     try:
         array = np.asarray(given)
     except ValueError:  # nested sequences of unequal lengths
-        raise TypeError(f"{name} is not an array of numbers") from None
+        raise TypeError(
+            f"{name} is not an array of numbers: its parts have unequal shapes"
+        ) from None
     if array.dtype.kind not in "iufc":
         inner = array.item() if array.ndim == 0 else given  # of a sparse matrix, or None
-        what = type(inner).__name__ if array.dtype.kind == "O" else f"{array.dtype}"
+        named = array.dtype.kind == "O" and not isinstance(inner, np.ndarray)
+        what = type(inner).__name__ if named else f"{array.dtype}"
+        if hasattr(inner, "toarray"):
+            what += ": give its toarray()"
         raise TypeError(f"{name} is not an array of numbers but of type {what}")
     if dtype is None or array.dtype == dtype:
         return as_plain(array)

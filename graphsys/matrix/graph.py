@@ -91,6 +91,15 @@ class BlockGraph:
         except (KeyError, TypeError):  # TypeError: an unhashable label
             raise UnknownNodeError(f"{label!r} is no node of the graph") from None
 
+    def nodes(self, labels: Iterable[Hashable]) -> list[int]:
+        """Numbers of nodes by label; TypeError for one label that is no list of others."""
+        try:
+            return [self.node(label) for label in labels]
+        except (UnknownNodeError, TypeError):
+            if isinstance(labels, Hashable) and labels in self.index:
+                raise TypeError(f"{labels!r} is one node: give a list, [{labels!r}]") from None
+            raise
+
     def edge_at(self, i: int, j: int) -> int:
         """Place in `values` of block (i, j).
 

@@ -301,3 +301,21 @@ def test_complex_systems_have_the_adjoint_of_scipy():
     system = gs.System.from_blocks([0], [0], B)
     x = np.array([1.0 + 2.0j, -1.0j])
     assert np.allclose(aslinearoperator(system).H @ x, B[0].conj().T @ x)
+
+
+def test_scalars_are_blocks_of_nodes_of_one_unknown():
+    rows, cols = ["a", "a", "b", "a"], ["a", "b", "b", "a"]
+    system = gs.System.from_blocks(rows, cols, [1, 2, 3.5, 4])
+    assert system.toarray().tolist() == [[5.0, 2.0], [0.0, 3.5]]
+    system.add(["b"], ["a"], [7.0])
+    system.set(["a", "b"], ["a", "b"], 2.0)  # one for all
+    assert system.toarray().tolist() == [[2.0, 2.0], [7.0, 2.0]]
+    with pytest.raises(ValueError, match=r"blocks has shape \(3,\), it must be \(1, 1, 1\)"):
+        system.add(["b"], ["a"], [7.0, 1.0, 2.0])
+    with pytest.raises(ValueError, match=r"blocks has shape \(2,\), it must be \(2, 2, 2\)"):
+        triangle().add([0, 1], [0, 1], [7.0, 1.0])
+
+
+def test_blocks_of_unequal_shapes_are_refused_in_words():
+    with pytest.raises(TypeError, match="blocks is not an array of numbers: .* unequal shapes"):
+        gs.System.from_blocks([0, 1], [0, 1], [np.eye(2), np.eye(3)])

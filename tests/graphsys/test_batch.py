@@ -369,7 +369,9 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(TypeError, match="values is not an array of numbers"):
         batch.refactorize([["x"] * 28])
     batch.refactorize(values)
-    with pytest.raises(ValueError, match=r"b has shape \(4, 5\), it must be \(4, 6\)"):
+    with pytest.raises(
+        ValueError, match=r"b has shape \(4, 5\), it must be \(4, 6\) or \(4, 6, k\)"
+    ):
         batch.solve(np.zeros((4, 5)))
     with pytest.raises(ValueError, match="'X', it must be 'N', 'T' or 'H'"):
         batch.solve(np.zeros((4, 6)), "X")

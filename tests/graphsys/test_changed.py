@@ -193,3 +193,22 @@ def test_labels_are_checked_before_anything_is_lost():
     with pytest.raises(gs.UnknownNodeError, match="7"):
         factor.refactorize(system.values, changed=[7])
     assert np.isfinite(factor.solve(np.ones(6))).all()
+
+
+def test_one_label_is_not_taken_for_a_list_of_nodes():
+    # a tuple and a string are sequences, and labels of these graphs
+    grid = nx.grid_2d_graph(2, 2)
+    rooms = nx.path_graph(["hall", "bath"])
+    for graph, label in ((grid, (0, 1)), (rooms, "hall"), (nx.path_graph(2), 1)):
+        system = gs.System(graph, 1)
+        for u in graph:
+            system[u, u] = 2.0
+        factor = system.factorize()
+        with pytest.raises(TypeError, match="is one node: give a list") as caught:
+            factor.refactorize(system.values, changed=label)
+        assert repr(label) in str(caught.value)
+        with pytest.raises(TypeError, match="is one node: give a list"):
+            gs.condense(system, label)
+        assert gs.condense(system, [label]).schur().tolist() == [[2.0]]
+    with pytest.raises(gs.UnknownNodeError, match="'h' is no node"):
+        gs.condense(system, "hut")

@@ -277,3 +277,17 @@ def test_edges_of_a_long_tree_do_not_cross():
     a, b, c, d = a[:, None], b[:, None], a[None], b[None]
     crossing = (side(a, b, c) * side(a, b, d) < 0) & (side(c, d, a) * side(c, d, b) < 0)
     assert not crossing.any()
+
+
+def test_systems_and_factors_are_drawn_as_their_symbolic_factorization():
+    system = gs.System(gs.net(3), 2)
+    for u in system.labels:
+        system[u, u] = np.eye(2)
+    factor = system.factorize()
+    for one in (system, factor, gs.splu(system.to_scipy())):
+        left, right = plot_fill(one)
+        assert left.get_title() and len(marks(right, "blocks")) >= 9
+        plot_graph(one)
+    for draw in (plot_fill, plot_graph):
+        with pytest.raises(TypeError, match=r"Graph is no System, .* gs.System\(graph, dims\)"):
+            draw(gs.net(3))

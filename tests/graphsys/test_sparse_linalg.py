@@ -185,7 +185,12 @@ def test_bad_input_is_refused(A, b, error, sentence):
 
 
 @pytest.mark.parametrize(
-    ("b", "kind"), [(csc_array(np.ones((3, 1))), "csc_array"), (None, "NoneType")]
+    ("b", "kind"),
+    [
+        (csc_array(np.ones((3, 1))), r"csc_array: give its toarray\(\)"),
+        (None, "NoneType"),
+        (np.ones(3, object), "object"),
+    ],
 )
 def test_right_hand_sides_that_are_no_numbers_are_named(b, kind):
     for factor in (gs.splu(csc_array(np.eye(3))), gs.splu(csc_array(np.eye(3))).factor):
