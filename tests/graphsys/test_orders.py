@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import graphsys as gs
 from graphsys.analysis.ordering import adjacency, order_by_name
 from graphsys.analysis.pivot_supply import find_precedence
 from graphsys.matrix.graph import block_graph
@@ -64,3 +65,39 @@ def test_nobody_waits_in_a_circle(seed):
     waits.add_edges_from(zip(suppliers.tolist(), edges.release.tolist(), strict=True))
 
     assert nx.is_directed_acyclic_graph(waits)
+
+
+def wheel_of_chain(n, hub):
+    """A chain of n nodes, and a hub that is joined to all of them."""
+    graph = nx.path_graph(n)
+    graph.add_edges_from((hub, k) for k in range(n))
+    return graph
+
+
+def test_a_node_of_many_neighbours_comes_last_and_costs_no_fill():
+    for n in (80, 400):  # below and above 10 sqrt(n + 1)
+        symbolic = gs.System(wheel_of_chain(n, "hub"), 1).analyze(ordering="amd")
+        assert symbolic.n_fill == 0
+    assert symbolic.order[-1] == "hub"
+
+
+def test_a_hub_that_waits_for_a_pivot_or_gives_one_solves_as_dense():
+    n, rng = 200, np.random.default_rng(0)
+    graph = wheel_of_chain(n, "hub")
+    for pinned in (0.0, 4.0 * n):
+        system = gs.System(graph, 1)
+        for u, v in graph.edges:
+            system[u, v], system[v, u] = rng.uniform(-1.0, 1.0, 2)
+        for k in range(1, n):
+            system[k, k] = 4.0
+        system["hub", "hub"] = pinned  # node 0 needs the pivot of a neighbour
+        A, b = system.toarray(), rng.standard_normal(n + 1)
+        x = system.factorize(system.analyze(ordering="amd")).solve(b)
+        assert np.abs(A @ x - b).max() < 1e-11 * np.abs(A).max() * np.abs(x).max()
+
+
+def test_two_interleaved_cliques_stay_apart():
+    # all nodes have more than 10 sqrt(n) neighbours: none is set aside
+    n = 500
+    graph = nx.Graph([(i, j) for i in range(n) for j in range(i + 2, n, 2)])
+    assert gs.System(graph, 1).analyze(ordering="amd").n_fill == 0
