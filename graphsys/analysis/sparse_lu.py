@@ -339,7 +339,7 @@ class _Lines:
             order[:] = np.arange(n)
             status = choose_pivots(
                 blocks, THRESHOLD, most, lines[0], lines[1], index[0], value, index[1],
-                head[0], head[1], np.empty(n), np.empty(n, np.int64), np.empty(2, np.int64),
+                head[0], head[1], np.empty(n), np.empty(n, np.int64), np.empty(3, np.int64),
                 order, rest,
             )  # fmt: skip
             room *= 2

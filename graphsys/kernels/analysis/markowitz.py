@@ -19,6 +19,9 @@ SEARCHED = 4
 DENSE_ROWS, DENSE = 24, 0.7
 #: Cubed rows of a dense rest that take as long as one operation on sparse rows.
 OF_DENSE = 30
+#: Entries that may be read for each operation that is allowed: factors of circuits and linear
+#: programs read 3. Where all pivots change one dense row, reading it takes n^2 entries.
+READ = 10
 #: Status: there is no room; the elimination takes too long.
 FULL, LONG = -1, -3
 #: In place of a previous neighbour: the line is that of a pivot.
@@ -53,9 +56,10 @@ def choose_pivots(
     ``row`` and ``column`` are lines, (LINE_FIELDS, n). Block k has the rows ``block[k, 0]`` to
     ``block[k, 1]``, and columns of the same numbers. ``order`` (2, n) lists rows and columns; those
     of a block before ``rest[k]`` are pivots, the others dense. The lines of pivots then are those
-    of U and L, with the pivot. More than ``most`` operations are `LONG`.
+    of U and L, with the pivot. More than ``most`` operations, or `READ` times as many entries that
+    are read, are `LONG`. ``free`` (3,) are places in the lists of rows and columns, and entries.
     """
-    free[0] = free[1] = operations = 0
+    free[0] = free[1] = free[2] = operations = 0
     for i in range(largest.size):
         place[i] = -1
         free[0] = max(free[0], row[START, i] + row[ROOM, i])
@@ -90,7 +94,7 @@ def choose_pivots(
             if fill == FULL:
                 return FULL
             operations += (row[LENGTH, p] - 1) * (column[LENGTH, q] - 1)
-            if operations > most:
+            if operations > most or free[2] > READ * most:
                 return LONG
             active += fill - row[LENGTH, p] - column[LENGTH, q] + 1
         operations += left * left * left // OF_DENSE
@@ -207,6 +211,7 @@ def _eliminate(
         place[j] = e
         _unlink(column, column_head, j)
         at, last = column[START, j], column[START, j] + column[LENGTH, j] - 1
+        free[2] += column[LENGTH, j]
         while column_index[at] != p:
             at += 1
         column_index[at] = column_index[last]
@@ -217,6 +222,7 @@ def _eliminate(
         if i == p:
             continue
         _unlink(row, row_head, i)
+        free[2] += row[LENGTH, i]
         at, last = row[START, i], row[START, i] + row[LENGTH, i] - 1
         while row_index[at] != q:
             at += 1
