@@ -57,7 +57,7 @@ SYMMETRIC = 0.85
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
 #: matrices are meshes, and to find that they fill in takes as long as their analysis.
 MESH = 20_000
-#: Effort for an order that one factorization uses. Level sets then save 10 to 40 % of `spsolve` of
+#: Effort for an order that one factorization uses. Level sets then save 10 to 55 % of `spsolve` of
 #: grids in space from 27,000 rows on (`benchmarks.grids.SingleSolves`), and others lose none.
 ONCE = 0.1
 #: Rows of a singular matrix that its error names.
