@@ -90,6 +90,7 @@ class Unsymmetric:
     def setup(self, name):
         self.A = matrices()[name]()
         self.b = np.ones(self.A.shape[0])
+        self.columns = np.ones((self.A.shape[0], 50))
         self.factors = gs.splu(self.A)
 
     def time_splu(self, name):
@@ -100,6 +101,9 @@ class Unsymmetric:
 
     def time_solve(self, name):
         self.factors.solve(self.b)
+
+    def time_solve_columns(self, name):
+        self.factors.solve(self.columns)
 
     def track_over_klu(self, name):
         """Speed of refactorize and solve over that of KLU; nan where KLU is not installed."""

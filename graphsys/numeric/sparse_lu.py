@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from graphsys.analysis.block_triangular import BlockTriangularForm
 from graphsys.analysis.sparse_lu import SparseLU, sparse_lu
 from graphsys.kernels.base.address_table import new_frame
+from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.single.fused_solve import entry
 from graphsys.kernels.single.sparse_lu import (
     BUSY,
@@ -25,6 +26,7 @@ from graphsys.kernels.single.sparse_lu import (
     solve_parts_refined,
     solve_parts_transposed,
 )
+from graphsys.kernels.single.sparse_lu_columns import solve_columns, solve_columns_transposed
 from graphsys.matrix.block import as_numbers
 from graphsys.numeric.residuals import EPS
 
@@ -84,6 +86,7 @@ class _Program:
         )  # fmt: skip
         self.factorize = partial(code, self.frame, tables.operation, tables.scaled)
         self._solve: dict[bool, Callable[..., int]] = {}
+        self._solve_columns: dict[bool, Callable[..., int]] = {}
         self._solve_refined: Callable[..., int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -109,6 +112,16 @@ class _Program:
             failed = self._solve[transposed](self.frame, b, work, x)
         self.spare.append(work)
         return failed
+
+    def solve_columns(self, b: Array, transposed: bool) -> Array | None:
+        """Solve for all columns of real b, eight at a time; None if X is not finite."""
+        x = np.empty_like(b)
+        work = np.empty(LANES * (2 * self.rows.shape[0] + self.tables.widest), b.dtype)
+        arrays = b.reshape(-1), b.shape[1], work, x.reshape(-1)
+        if transposed not in self._solve_columns:
+            kernel = solve_columns_transposed if transposed else solve_columns
+            self._solve_columns[transposed] = entry(kernel, MISFIT, self.frame, *arrays)
+        return x if self._solve_columns[transposed](self.frame, *arrays) == 0 else None
 
     def _refined(self, b: Any, x: Array, transposed: bool, work: Array) -> int:
         n, good = self.rows.shape[0], GOOD * EPS[self.data.dtype]
@@ -278,6 +291,8 @@ class SparseLUFactor:
             raise ValueError(f"b has shape {b.shape}, it must be ({n},) or ({n}, k)")
         if not np.isfinite(b).all():
             raise ValueError(f"b is not finite at row {np.argwhere(~np.isfinite(b))[0][0]}")
+        if b.ndim == 2 and b.shape[1] > 1 and self.dtype.kind != "c" and not self.refines:
+            return self._good.solve_columns(np.ascontiguousarray(b), trans != "N")
         columns = np.array(b.T, order="C").ravel()
         conjugate = trans == "H" and self.dtype.kind == "c"
         if conjugate:

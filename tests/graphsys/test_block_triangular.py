@@ -146,11 +146,13 @@ def assert_stable(A, factor, seed=0):
     column = 1.0 / scaled.max(axis=0).toarray().ravel()
     for trans, M in (("N", A), ("T", A.T)):
         left, right = (row, column) if trans == "N" else (column, row)
-        b = np.random.default_rng(seed).normal(size=n) / left
-        x = factor.solve(b.astype(A.dtype), trans)
         size = (diags_array(left) @ np.abs(M) @ diags_array(right)).sum(axis=1).max()
-        error = np.abs(left * (M @ x - b)).max()
-        assert error <= 100.0 * n * eps * (size * np.abs(x / right).max() + np.abs(left * b).max())
+        B = np.random.default_rng(seed).normal(size=(n, 11)) / left[:, None]
+        X = factor.solve(B.astype(A.dtype), trans)  # eight and three columns side by side
+        alone = factor.solve(B[:, 0].astype(A.dtype), trans)
+        for x, b in zip((alone, *X.T), (B[:, 0], *B.T), strict=True):
+            bound = size * np.abs(x / right).max() + np.abs(left * b).max()
+            assert np.abs(left * (M @ x - b)).max() <= 100.0 * n * eps * bound
 
 
 def test_an_arrow_takes_no_fill_in():
@@ -532,6 +534,30 @@ def test_solves_are_backward_stable(sizes, dtype, trans):
             # LU of the blocks, substitution in the rest: rows of the largest block times its growth
             bound = 30.0 * max(sizes) * eps * (np.abs(M).sum(1).max() * np.abs(x).max() + 1.0)
             assert np.abs(M @ x - b).max() <= bound
+
+
+@pytest.mark.parametrize("trans", ["N", "T"])
+def test_columns_of_any_number_and_layout_are_solved_as_if_alone(trans):
+    A = reducible([1, 30, 3, 1, 12], 3)
+    dense = A.toarray() if trans == "N" else A.toarray().T
+    factor, _ = lu_of(A)
+    assert not factor.refines
+    for columns in (0, 1, 2, 7, 8, 9, 16, 17):
+        B = np.random.default_rng(columns).normal(size=(A.shape[0], columns))
+        expected = np.column_stack([*(factor.solve(b, trans) for b in B.T), np.zeros((len(B), 0))])
+        # Both are backward stable; they differ by the order of a few roundings at most.
+        bound = 1e3 * np.finfo(float).eps * np.linalg.cond(dense) * np.abs(expected).max(initial=1)
+        for layout in (B, np.asfortranarray(B), np.repeat(B, 2, axis=1)[:, ::2]):
+            found = factor.solve(layout, trans)
+            assert found.shape == B.shape and np.abs(found - expected).max(initial=0) <= bound
+
+
+def test_columns_that_overflow_are_no_solution():
+    factor, _ = lu_of(csr_array([[1e-300, 1.0], [0.0, 1.0]]))
+    B = np.ones((2, 3))
+    assert np.isfinite(factor.solve(np.array([[1.0, 2.0], [1.0, 2.0]]))).all()
+    B[0, 2] = 1e10
+    assert factor.solve(B) is None
 
 
 def test_real_factors_solve_complex_right_hand_sides():

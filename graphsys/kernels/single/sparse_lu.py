@@ -144,8 +144,8 @@ def _factorize_rows(frame, s, f, floor):
     Four rows of U that have the columns of the last, and their pivots', are subtracted together.
     """
     part = indices(frame, PART, f)
-    _, _, _, lower_start, lower_column = _lower_tables(frame, f)
-    _, column, upper_start, upper_column, lower, upper, pivot = _upper_tables(frame, f)
+    _, _, _, lower_start, lower_column = lower_tables(frame, f)
+    _, column, upper_start, upper_column, lower, upper, pivot = upper_tables(frame, f)
     place, w = pointer(indices(frame, PLACE, f), 0), pointer(numbers(frame, WORK, f), 0)
     fourth = pointer(indices(frame, FOURTH, f), 0)
     dense = pointer(f, part[s + DENSE_AT])
@@ -275,7 +275,7 @@ def solve_parts(
 
 
 @inlined
-def _lower_tables(frame, f):
+def lower_tables(frame, f):
     """Entries of the matrix before parts, and of L."""
     return (
         pointer(indices(frame, BEFORE_START, f), 0),
@@ -287,7 +287,7 @@ def _lower_tables(frame, f):
 
 
 @inlined
-def _upper_tables(frame, f):
+def upper_tables(frame, f):
     """Rows and columns of pivots, entries of U, and the numbers of L, U and the pivots."""
     row, lower_start = indices(frame, ROW, f), indices(frame, LOWER_START, f)
     upper_start = indices(frame, UPPER_START, f)
@@ -304,7 +304,7 @@ def _upper_tables(frame, f):
 
 
 @inlined
-def _rest_tables(frame, f):
+def rest_tables(frame, f):
     """Parts, and rows and scales of their dense rests."""
     return indices(frame, PART, f), integers(frame, NAMES, f), doubles(frame, REST_SCALE, f)
 
@@ -312,9 +312,9 @@ def _rest_tables(frame, f):
 @inlined
 def _solve_part(frame, s, f, given, y, x):
     """x <- U^-1 L^-1 b for one part; its rest in ``y``."""
-    before_start, before_at, before_column, lower_start, lower_column = _lower_tables(frame, f)
-    row, column, upper_start, upper_column, lower, upper, pivot = _upper_tables(frame, f)
-    part, names, rest_scale = _rest_tables(frame, f)
+    before_start, before_at, before_column, lower_start, lower_column = lower_tables(frame, f)
+    row, column, upper_start, upper_column, lower, upper, pivot = upper_tables(frame, f)
+    part, names, rest_scale = rest_tables(frame, f)
     data = pointer(numbers(frame, DATA, f), 0)
     first, rest, after = part[s + FIRST], part[s + REST], part[s + AFTER]
     m = after - rest
@@ -396,9 +396,9 @@ def solve_parts_transposed(
 @inlined
 def _solve_part_transposed(frame, s, f, w, y, x):
     """x <- L^-T U^-T w for one part, then w <- w - B^T x; its rest in ``y``."""
-    before_start, before_at, before_column, lower_start, lower_column = _lower_tables(frame, f)
-    row, column, upper_start, upper_column, lower, upper, pivot = _upper_tables(frame, f)
-    part, names, rest_scale = _rest_tables(frame, f)
+    before_start, before_at, before_column, lower_start, lower_column = lower_tables(frame, f)
+    row, column, upper_start, upper_column, lower, upper, pivot = upper_tables(frame, f)
+    part, names, rest_scale = rest_tables(frame, f)
     data = pointer(numbers(frame, DATA, f), 0)
     first, rest, after = part[s + FIRST], part[s + REST], part[s + AFTER]
     m = after - rest
