@@ -192,16 +192,16 @@ class FactorizedMatrix:
 
     def _choose(self, rows: Any, mirrored: Array | None, same: Array | None) -> None:
         """Make sparse LU factors, or a `Factor` by equal rows that follow each other."""
+        if self._once and mirrored is not None:
+            self._blocks = self._with_nodes(None, None)  # a search for pivots takes longer
+            return
         form, least = block_triangular_form(rows), SPARSE * rows.nnz
-        same = None if self._once else same  # its checks take as long as one factorization
         blocks: FoundBlocks | None = None
         whole = form is not None and form.block.size == 2
         sparse = form is not None
         if whole and mirrored is not None and rows.nnz >= MESH:
-            sparse = False
-            if not self._once:
-                blocks = self._with_nodes(None, same)
-                sparse = self._fills_little(blocks)
+            blocks = self._with_nodes(None, same)
+            sparse = self._fills_little(blocks)
         if form is not None and sparse:
             self._lu = SparseLUFactor.of(self._rows, form, least, self._once, mirrored)
             if self._lu is None and not _is_nearly_symmetric(rows):

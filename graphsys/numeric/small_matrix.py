@@ -16,9 +16,11 @@ from graphsys.numeric.sparse_lu import GOOD as GOOD_ERROR
 
 Array = NDArray[Any]
 
-#: Rows up to which the first matrix of a pattern gets dense factors: 128 take 0.1 ms, an analysis
-#: 0.7 ms and more.
-SMALL_ROWS = 128
+#: Rows up to which the first matrix of a pattern gets dense factors: 256 take 0.4 ms, an analysis
+#: 0.4 to 2 ms.
+SMALL_ROWS = 256
+#: Right-hand sides after which sparse factors repay their analysis: they take 3 to 10 us less each.
+MOST_SOLVES = 200
 FLOAT = np.dtype(np.float64)
 
 
@@ -41,6 +43,7 @@ class SmallFactor:
         n = A.shape[0]
         self.form = A.format
         self.start, self.index, self.data = A.indptr.copy(), A.indices.copy(), A.data.copy()
+        self._left = MOST_SOLVES
         self._tables = (
             self.start, self.index, self.data, self.form == "csc",
             np.empty(2 * n), np.empty(n * n), np.empty(n, np.int64),
@@ -63,6 +66,8 @@ class SmallFactor:
     def solve(self, b: Array) -> Array | None:
         """Solution of A x = b; None if b is not of this type or shape, or x is not good.
 
+        None also after `MOST_SOLVES` right-hand sides, which are worth an analysis.
+
         Parameters
         ----------
         b : ndarray, shape (N,) or (N, k)
@@ -74,18 +79,23 @@ class SmallFactor:
         n = self.start.size - 1
         if b.dtype != FLOAT or b.ndim not in (1, 2) or b.shape[0] != n:
             return None
+        self._left -= b.size // n
+        if self._left < 0:
+            return None
         if b.ndim == 1:
-            work, x = np.empty(4 * n), np.empty(n)
-            b = np.ascontiguousarray(b)
-            status = _call(solve_small, *self._tables, b, GOOD_ERROR * EPS[FLOAT], work, x)
-            return x if status == GOOD else None
+            x = np.empty(n)
+            return x if self._solve(np.ascontiguousarray(b), x) == GOOD else None
         columns = np.empty((b.shape[1], n))
         for column, given in zip(columns, np.ascontiguousarray(b.T), strict=True):
-            found = self.solve(given)
-            if found is None:
+            if self._solve(given, column) != GOOD:
                 return None
-            column[:] = found
         return columns.T
+
+    def _solve(self, b: Array, x: Array) -> int:
+        """Solve for one vector: a status."""
+        return _call(
+            solve_small, *self._tables, b, GOOD_ERROR * EPS[FLOAT], np.empty(4 * b.size), x
+        )
 
 
 #: Calls of kernels, by kernel and type of indices.

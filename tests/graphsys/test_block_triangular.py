@@ -699,3 +699,30 @@ def test_large_networks_with_few_loops_get_sparse_factors(size, weak, sparse, mo
     assert factors.factor.solve(b) == pytest.approx(x, rel=1e-6)
     assert gs.spsolve(A, b) == pytest.approx(2.0 * x, rel=1e-6)
     assert not FactorizedMatrix(A, once=True)._uses_lu  # which would not repay the search
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        nx.path_graph(400),
+        nx.grid_2d_graph(20, 20),
+        nx.random_labeled_tree(300, seed=1),
+        nx.disjoint_union(nx.barabasi_albert_graph(200, 2, seed=1), nx.cycle_graph(100)),
+        nx.empty_graph(300),
+    ],
+)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_one_solution_by_a_symmetric_pattern_takes_no_search_for_pivots(graph, dtype, monkeypatch):
+    def search(*arguments):
+        raise AssertionError("pivots were looked for")
+
+    monkeypatch.setattr(SparseLUFactor, "of", search)
+    n, rng = len(graph), np.random.default_rng(0)
+    A = csr_array(nx.to_scipy_sparse_array(graph, dtype=float)).astype(dtype)
+    A.data *= rng.uniform(0.5, 1.0, A.nnz)  # the pattern alone is symmetric
+    A.data *= np.exp(1j * rng.uniform(0.0, 6.0, A.nnz)) if A.dtype.kind == "c" else 1
+    A = csr_array(A + diags_array(abs(A).sum(axis=1) + 1.0)).astype(dtype)
+    b = np.random.default_rng(1).normal(size=n).astype(dtype)
+    x = gs.spsolve(A, b)
+    # Rows are dominated by the diagonal: no entry grows in an elimination.
+    assert np.abs(A @ x - b).max() <= 30.0 * n * np.finfo(dtype).eps * np.abs(b).max()

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, eye_array, random_arra
 
 import graphsys as gs
 from graphsys.analysis.sparse_lu import LARGEST
-from graphsys.numeric.small_matrix import SMALL_ROWS, SmallFactor
+from graphsys.numeric.small_matrix import MOST_SOLVES, SMALL_ROWS, SmallFactor
 
 EPS = np.finfo(float).eps
 FORMS = ["csr", "csc"]
@@ -162,3 +162,15 @@ def test_an_analysis_that_fails_leaves_the_dense_factors(monkeypatch):
     with pytest.raises(MemoryError):
         factors.solve(b, "T")
     assert np.array_equal(factors.solve(b), before) and "_lu" not in vars(factors)
+
+
+@pytest.mark.parametrize("columns", [1, 7])
+def test_many_right_hand_sides_are_worth_an_analysis(columns):
+    A, rng = matrix(30, 4), np.random.default_rng(4)
+    factors = gs.splu(A)
+    for solves in range(1, MOST_SOLVES // columns + 2):
+        B = rng.standard_normal((30, columns))
+        X = factors.solve(B)
+        assert (factors._small is None) == (solves * columns > MOST_SOLVES)
+        for x, b in zip(X.T, B.T, strict=True):
+            assert backward_error(A, x, b) <= 64.0 * EPS
