@@ -142,9 +142,11 @@ def _connected(G: Any, sentence: str) -> None:
 
 
 def edge_resistance(
-    G: Any, weight: Any = None, invert_weight: bool = True
+    G: Any, weight: Any = None, invert_weight: bool = True, *, ebunch: Any = None
 ) -> dict[tuple[Hashable, Hashable], float]:
-    """Resistance distance between the ends of every edge, by one selected inverse.
+    """Resistance distance between the ends of every edge, or of other pairs of nodes.
+
+    Edges take one selected inverse for all; other pairs take a solve each.
 
     Parameters
     ----------
@@ -154,24 +156,30 @@ def edge_resistance(
         Edge attribute; by default all are 1.
     invert_weight : bool, optional
         True if the attribute is a resistance, False if it is a conductance.
+    ebunch : iterable of (node, node), optional
+        Pairs of nodes, joined by an edge or not; all edges by default.
 
     Returns
     -------
     dict of (node, node) to float
-        By the edges of ``G.edges()``, without loops.
+        By the pairs of ``ebunch``, or the edges of ``G.edges()`` without loops.
 
     Raises
     ------
     networkx.NetworkXError
-        If G is empty, directed or not connected.
+        If G is empty, directed or not connected, or a node of a pair is not in G.
     """
     G = G.graph if isinstance(G, ConvertedGraph) else G
+    if not isinstance(weight, Hashable):
+        raise TypeError("weight is the name of an edge attribute; pairs of nodes are ebunch=...")
     if len(G) == 0:
         raise nx.NetworkXError("Graph G must contain at least one node.")
     if G.is_directed():
         raise nx.NetworkXError("resistances are of undirected graphs; use G.to_undirected()")
     _connected(G, "Graph G must be connected.")
     one = _grounded(G, weight, invert_weight and weight is not None)
+    if ebunch is not None:
+        return _pair_resistance(one, [tuple(pair) for pair in ebunch])
     if one.factor is None:
         return {}
     S, graph = one.factor.selected_inverse().values, one.factor.graph
@@ -183,6 +191,23 @@ def edge_resistance(
     across = np.zeros(i.size)
     across[inside] = S[graph.blocks_at(i[inside] - 1, j[inside] - 1)]
     return dict(zip(pairs, (diagonal[i] + diagonal[j] - 2.0 * across).tolist()))
+
+
+def _pair_resistance(one: Grounded, pairs: list[Any]) -> dict[tuple[Hashable, Hashable], float]:
+    """Resistance distances of pairs of nodes, in portions of solves."""
+    index, found = {node: k for k, node in enumerate(one.nodes)}, np.zeros(len(pairs))
+    for pair in pairs:
+        if len(pair) != 2 or not all(node in index for node in pair):
+            raise nx.NetworkXError(f"{pair!r} is no pair of nodes of G")
+    ends = np.array([(index[u], index[v]) for u, v in pairs], np.int64).reshape(-1, 2)
+    for start in range(0, len(pairs), COLUMNS):
+        i, j = ends[start : start + COLUMNS].T
+        b, k = np.zeros((len(one.nodes), i.size)), np.arange(i.size)
+        b[i, k] += 1.0
+        b[j, k] -= 1.0
+        x = one.solve(b)
+        found[start : start + COLUMNS] = x[i, k] - x[j, k]
+    return dict(zip(pairs, found.tolist()))
 
 
 def resistance_distance(

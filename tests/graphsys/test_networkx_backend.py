@@ -107,6 +107,22 @@ def test_conductances_times_resistances_sum_up_to_a_tree(n, seed):
     assert found[u, v] == pytest.approx(nx.resistance_distance(G, u, v, "w"), rel=1e-9)
 
 
+def test_resistances_of_chosen_pairs(monkeypatch):
+    monkeypatch.setattr(networkx_backend, "COLUMNS", 3)
+    path = nx.path_graph(["a", "b", "c", ("d", 1)])
+    assert edge_resistance(path, ebunch=[]) == {}
+    pairs = [("a", "c"), ("c", "a"), ("b", "b"), (("d", 1), "a"), ["b", "c"]]
+    lengths = {("a", "c"): 2.0, ("c", "a"): 2.0, ("b", "b"): 0.0, (("d", 1), "a"): 3.0}
+    assert edge_resistance(path, ebunch=pairs) == pytest.approx(lengths | {("b", "c"): 1.0})
+    assert edge_resistance(nx.empty_graph(1), ebunch=[(0, 0)]) == {(0, 0): 0.0}
+    G = nx.gnm_random_graph(30, 80, seed=2)
+    nx.set_edge_attributes(G, {edge: 1.0 + k for k, edge in enumerate(G.edges)}, "w")
+    for invert in (True, False):
+        found = edge_resistance(G, "w", invert, ebunch=[(0, k) for k in range(1, 30)])
+        wanted = nx.resistance_distance(G, 0, None, "w", invert)
+        assert all(found[0, k] == pytest.approx(wanted[k], rel=1e-9) for k in range(1, 30))
+
+
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [
@@ -121,6 +137,12 @@ def test_conductances_times_resistances_sum_up_to_a_tree(n, seed):
         (lambda: edge_resistance(nx.empty_graph(2)), nx.NetworkXError, "must be connected"),
         (lambda: edge_resistance(nx.DiGraph([(0, 1)])), nx.NetworkXError, "undirected graphs"),
         (lambda: edge_resistance(nx.Graph()), nx.NetworkXError, "at least one node"),
+        (lambda: edge_resistance(nx.path_graph(2), ebunch=[(0, 9)]),
+         nx.NetworkXError, r"\(0, 9\) is no pair of nodes of G"),
+        (lambda: edge_resistance(nx.path_graph(3), ebunch=[(0, 1, 2)]),
+         nx.NetworkXError, "no pair"),
+        (lambda: edge_resistance(nx.path_graph(2), [(0, 1)]),
+         TypeError, "pairs of nodes are ebunch"),
     ],
 )  # fmt: skip
 def test_bad_graphs_are_refused_as_by_networkx(call, error, sentence):
