@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
@@ -206,6 +207,16 @@ class CholeskyFactor:
             self.system.values[...] = before
             self._refactorize(None)
             raise
+
+    def solve(self, b: Any) -> Any:
+        """Solve A x = b, as `solve_A`."""
+        return self.solve_A(b)
+
+    def copy(self) -> CholeskyFactor:
+        """Copy with factors of its own."""
+        return copy.deepcopy(self)
+
+    __copy__ = copy
 
     @_of_sparse_too
     def solve_A(self, b: Any) -> Any:
@@ -467,14 +478,15 @@ class CholeskyFactor:
         Raises
         ------
         ValueError
-            If C has another number of columns.
+            If C has another shape.
         """
         selected = self._selected_inverse()
         if C is None:
             return selected.diagonal().real
+        n = self.system.shape[0]
+        if np.shape(C)[1:] != (n,):
+            raise ValueError(f"C has shape {np.shape(C)}, it must be (M, {n})")
         C = sp.csr_array(C).astype(self.system.dtype)
-        if C.shape[1] != self.system.shape[0]:
-            raise ValueError(f"C has {C.shape[1]} columns, the matrix has {self.system.shape[0]}")
         inverse = selected.to_scipy()
         found: Array = np.asarray((C @ inverse).multiply(C.conj()).sum(axis=1)).ravel().real
         ones, joined = (
@@ -545,7 +557,11 @@ class CholeskyFactor:
         if known is not None and sp.issparse(A) and A.shape == self.system.shape:
             if known.load(A, beta, self.system):
                 return
-        self.system.set_from_scipy(_full(A, beta))
+        full = _full(A, beta)
+        if np.iscomplexobj(full) and self.system.dtype.kind != "c":
+            kind = self.system.dtype
+            raise TypeError(f"A is complex, the first matrix was {kind}: call gs.cholesky(A)")
+        self.system.set_from_scipy(full)
         self._entries = SymmetricEntries.of(A, self.system)
 
     def _refactorize(self, changed: list[Any] | None) -> None:
@@ -570,7 +586,7 @@ class CholeskyFactor:
     def _use(self) -> None:
         """Take the root of the pivot blocks, which exists if A is positive definite."""
         found, values = self.factor._factorization, self.system.values
-        if found.fronts is None and not (found.doubtful and not found.can_refine(values)):
+        if is_sound(found) or (found.fronts is None and found.can_refine(values)):
             self._root = self._root_of(found)
             return
         try:  # without exchanges of rows
@@ -589,8 +605,9 @@ class CholeskyFactor:
         """Root of factors, or of those of `_by_rows`; tables of a program are made once."""
         if self._tables is None or self._tables.program is not found.program:
             self._tables = Tables.of(found.program)
+        by_rows = is_sound(found) and self._tables.size.max(initial=1) == 1
         try:
-            return Root(found, self._tables)
+            return Root(found, self._tables, by_rows)
         except IndefiniteError as failure:
             row = failure.args[0]
         return self._by_rows(row)
@@ -602,12 +619,6 @@ class CholeskyFactor:
         diagonal is scaled to 1 (J. W. Demmel, On floating point errors in Cholesky, LAPACK Working
         Note 14, 1989). Inverses of larger blocks lose their signs from the square root of that on.
         """
-        try:
-            negative = self.factor.inertia()[1]
-        except SingularPivotError as failure:
-            raise _singular(self.system, failure) from None
-        if negative > 0:
-            raise self._not_definite(row, negative)
         program, n = self.factor.symbolic.program, self.system.shape[0]
         order = program[program[ORDER_AT] : program[ORDER_AT] + n].tolist()
         symmetric = self.system.symmetric
@@ -615,10 +626,16 @@ class CholeskyFactor:
         symbolic = analyze(single.graph, order, zero_diagonal=(), symmetric=symmetric, merge=False)
         try:
             found = Factorization(symbolic, self.system.dtype)
-            found = found.stable(single.values, delays=False)[0]
+            if found._eliminate(single.values) != 0 or not is_sound(found):
+                found = found.stable(single.values, delays=False)[0]
             return Root(found, Tables.of(found.program), by_rows=True)
         except (SingularPivotError, IndefiniteError):
-            raise self._not_definite(row, 0) from None
+            pass
+        try:
+            negative = self.factor.inertia()[1]
+        except SingularPivotError as failure:
+            raise _singular(self.system, failure) from None
+        raise self._not_definite(row, negative)
 
     def _not_definite(self, row: int, negative: int) -> NotPositiveDefiniteError:
         """Error for a matrix with so many negative eigenvalues, seen at a row."""
@@ -656,7 +673,7 @@ class CholeskyFactor:
         root = self._ready()
         if root.by_rows:
             return root
-        if self.factor._factorization.fronts is None:
+        if self.factor._factorization.fronts is None and not is_sound(root._factorization):
             found = self.factor._trusted("the Cholesky factor", delays=False)
             if found is not root._factorization:
                 root = self._root_of(found)

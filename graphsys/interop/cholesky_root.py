@@ -157,7 +157,7 @@ class Root:
     def belongs_to(self, found: Factorization) -> bool:
         """True if this root is of such factors as they are, in their own scaling."""
         same = found is self._factorization and found.program is self.tables.program
-        return same and found.fronts is None and found.scaling is None and not self.by_rows
+        return same and found.fronts is None and found.scaling is None
 
     def renew(self, supernodes: Ints) -> None:
         """Compute the blocks of some supernodes anew, the only ones whose factors have changed.
