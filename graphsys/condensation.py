@@ -49,6 +49,8 @@ def condense(system: System, nodes: Iterable[Hashable], ordering: Any = "auto") 
 
     Raises
     ------
+    TypeError
+        Where `system` is no System.
     UnknownNodeError
         Where a label names no node.
     ValueError
@@ -67,6 +69,10 @@ def condense(system: System, nodes: Iterable[Hashable], ordering: Any = "auto") 
     array([[ 1.5, -0.5],
            [-0.5,  1.5]])
     """
+    if not hasattr(system, "analyze"):
+        raise TypeError(
+            f"system is a {type(system).__name__}: give a System; gs.System.from_scipy(A) makes one"
+        )
     keep = system.graph.nodes(nodes)
     chosen = tuple(system.graph.labels[i] for i in keep)
     seen: set[int] = set()

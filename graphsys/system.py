@@ -19,6 +19,7 @@ from graphsys.matrix.block import (
     as_dtype,
     as_numbers,
     as_symmetry,
+    as_values,
     mirrored,
     symmetric_block,
 )
@@ -456,9 +457,7 @@ class System(Sealed):
     @values.setter
     def values(self, values: Any) -> None:
         """Copy values in, checked; the system is left as it is where they are refused."""
-        numbers = as_numbers(values, self.dtype, "values")
-        if numbers.shape != self._values.shape:
-            raise ValueError(f"values has shape {numbers.shape}, it must be ({self.graph.nnz},)")
+        numbers = as_values(values, self.dtype, self.graph.nnz)
         cutting.check_finite(self.graph, numbers)
         symmetric = self.symmetric
         if symmetric == HERMITIAN or symmetric and not is_symmetric(*self.graph.tables(), numbers):

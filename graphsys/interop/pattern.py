@@ -19,6 +19,7 @@ from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, is_sound
 from graphsys.kernels.base.widths import LANES
+from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.numeric.batch_engines import lanes_fit
 from graphsys.numeric.diagnosis import without_options
@@ -182,7 +183,12 @@ class Pattern:
         TypeError, ValueError
             Where an argument is not as above.
         """
+        if issparse(data):
+            raise TypeError(f"data is a {type(data).__name__}: give its entries, A.tocoo().data")
         data, b = np.asarray(data), np.asarray(b)
+        for given, name in ((data, "data"), (b, "b")):
+            if given.dtype.kind not in "biufc":
+                as_numbers(given, None, name)  # which refuses it
         one = data.ndim == 1
         shape = b.shape
         cores = (1, 2) if one else (2, 3)

@@ -114,14 +114,18 @@ class FactorizedMatrix:
     L, U, perm_c, perm_r = map(_without_a_meaning, ("L", "U", "perm_c", "perm_r"))
 
     def __init__(
-        self, A: Any, permc_spec: str | None = None, effort: float = 10.0, once: bool = False
+        self, A: Any, permc_spec: Any = None, effort: float = 10.0, once: bool = False
     ) -> None:
         if not issparse(A):
             A = _sparse(A)
         if A.dtype == np.bool_:
             A = A.astype(float)
-        if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
-            raise ValueError(f"the matrix must be square, its shape is {A.shape}")
+        _check_square(A)
+        if not isinstance(permc_spec, str | None):
+            kind = type(permc_spec).__name__
+            raise TypeError(
+                f"permc_spec is a {kind}, not a string; splu(A).solve(b) solves A x = b"
+            )
         if permc_spec not in ORDERINGS:
             raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {ORDERINGS[1:]}")
         self._natural = permc_spec == "NATURAL"
@@ -373,6 +377,7 @@ class FactorizedMatrix:
         status = blocks.load(A)
         if status != PLACED:
             if blocks.is_plain:
+                self._refuse_complex(A)
                 blocks.system.set_from_scipy(A)
                 status = PLACED
             else:
@@ -417,6 +422,11 @@ class FactorizedMatrix:
     def __repr__(self) -> str:
         return f"FactorizedMatrix({self.shape[0]} rows, {self.dtype})"
 
+    def _refuse_complex(self, A: Any) -> None:
+        """TypeError for complex numbers where those before were real."""
+        if np.iscomplexobj(A) and self.dtype.kind != "c":
+            raise TypeError(f"A is complex, the first matrix was {self.dtype}: call splu(A)")
+
     def _entries(self, A: Any) -> Array:
         """Entries of another matrix, in the pattern of the first."""
         old, n = self._rows, self.shape[0]
@@ -424,6 +434,7 @@ class FactorizedMatrix:
         new = canonical(A)
         if new.shape != self.shape:
             raise ValueError(f"A has shape {new.shape}, the first matrix has {self.shape}")
+        self._refuse_complex(new)
         given = as_numbers(new.data, self.dtype, "A")
         names = [np.repeat(np.arange(n), np.diff(one.indptr)) * n + one.indices
                  for one in (old, new)]  # fmt: skip
@@ -577,6 +588,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     sparse = issparse(b)
     right = b.toarray() if sparse else np.asarray(b)
     if right.ndim not in (1, 2) or right.shape[0] != A.shape[0]:
+        _check_square(A)
         raise ValueError(f"b has shape {right.shape}, the matrix has shape {A.shape}")
     if right.dtype.kind not in "biufc":
         raise TypeError(f"b is not an array of numbers but of type {right.dtype}")
@@ -590,8 +602,19 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     return type(A)(x) if A.format in ("csr", "csc") else _sparse(x).asformat(A.format)
 
 
+def _check_square(A: Any) -> None:
+    """ValueError for a matrix that is not square."""
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"the matrix must be square, its shape is {A.shape}")
+
+
 def _sparse(A: Any) -> Any:
     """Sparse array of a dense one."""
     from scipy.sparse import csc_array
 
-    return csc_array(np.atleast_2d(np.asarray(A)))
+    if isinstance(A, System):
+        raise TypeError("A is a System: call its solve(b) or factorize(), or give its to_scipy()")
+    dense = np.asarray(A)
+    if dense.dtype.kind not in "biufc":
+        raise TypeError(f"A is a {type(A).__name__}, no matrix of numbers")
+    return csc_array(np.atleast_2d(dense))

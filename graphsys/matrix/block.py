@@ -175,6 +175,11 @@ def as_values(given: Any, dtype: np.dtype[Any], nnz: int) -> NDArray[Any]:
     if type(given) is np.ndarray and given.dtype is dtype and given.flags.carray:
         values: NDArray[Any] = given
     else:
+        if hasattr(given, "toarray"):  # a System, or a matrix of scipy
+            raise TypeError(
+                f"values is a {type(given).__name__}: give system.values, where "
+                "system.set_from_scipy(A) puts the entries of a scipy matrix"
+            )
         values = np.ascontiguousarray(as_numbers(given, dtype, "values"))
     if values.shape != (nnz,):
         raise ValueError(f"values has shape {values.shape}, it must be ({nnz},)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 from zlib import crc32
 
@@ -39,7 +40,10 @@ def check(name: str, stored: object, *parts: Any) -> None:
 
 
 class Sealed:
-    """Base of classes whose pickles carry a checksum."""
+    """Base of classes whose pickles carry a checksum, and whose copies share no numbers."""
+
+    def __copy__(self) -> Any:
+        return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return self._sealed(self.__dict__)

@@ -238,7 +238,10 @@ def block_graph(
             raise TypeError("a BlockGraph has its block sizes and order: leave dims and nodelist")
         return graph
     if dims is None:
-        raise TypeError("dims is missing: give block sizes as int, sequence, mapping or attribute")
+        text = "dims is missing: give block sizes as int, sequence, mapping or attribute"
+        if sp.issparse(graph):
+            text += "; gs.System.from_scipy(A) takes the numbers of a matrix"
+        raise TypeError(text)
     if isinstance(graph, nx.Graph):
         return _from_networkx(graph, dims, nodelist)
     if sp.issparse(graph):

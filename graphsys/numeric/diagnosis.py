@@ -118,10 +118,17 @@ def check_structure(graph: BlockGraph, values: Array, last: frozenset[int]) -> N
         return
     names = [f"{graph.labels[node[i]]!r} ({i - graph.row_start[node[i]]})" for i in bare[:SHOWN]]
     more = f" and {bare.size - SHOWN} more" if bare.size > SHOWN else ""
+    where = f"by node (and row in it) {', '.join(names)}{more}"
+    if values.any():
+        text = (
+            f"the matrix is structurally singular: no pivot is left for {bare.size} of its "
+            f"{graph.rows} rows, {where}; add entries there, or remove these rows and as many "
+            f"columns{ALLOW}"
+        )
+    else:
+        text = f"all entries are zero, {where}: set blocks first, as system[u, v] = block"
     raise SingularPivotError(
-        f"the matrix is structurally singular: no pivot is left for {bare.size} of its "
-        f"{graph.rows} rows, by node (and row in it) {', '.join(names)}{more}; add entries there, "
-        f"or remove these rows and as many columns{ALLOW}",
+        text,
         graph.labels[node[bare[0]]],
         0,
         0.0,

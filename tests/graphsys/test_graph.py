@@ -247,6 +247,11 @@ def test_what_is_no_graph_is_refused(graph):
         block_graph(graph, 1)
 
 
+def test_a_matrix_in_place_of_a_graph_is_sent_to_from_scipy():
+    with pytest.raises(TypeError, match=r"dims is missing: .*; gs.System.from_scipy\(A\) takes"):
+        block_graph(sp.eye_array(3))
+
+
 def test_an_adjacency_that_is_not_square_is_refused():
     with pytest.raises(ValueError, match=r"shape \(2, 3\), it must be square"):
         block_graph(sp.csr_array((2, 3)), 1)

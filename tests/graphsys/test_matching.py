@@ -85,3 +85,9 @@ def test_a_structurally_singular_matrix_of_layers_is_refused():
     pattern = layers(60)
     with pytest.raises(gs.SingularPivotError, match="structurally singular: no pivot .* 1 of its"):
         gs.System.from_scipy(pattern + 0.0 * eye_array(pattern.shape[0]), 1).factorize()
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_system_without_values_says_how_to_set_them(symmetric):
+    with pytest.raises(gs.SingularPivotError, match="all entries are zero, .*: set blocks first"):
+        gs.System(gs.chain(3), 2, symmetric=symmetric).factorize()

@@ -214,7 +214,9 @@ def test_positions_without_a_meaning_are_refused(make, kind, words):
         (([[1.0, 1.0]], [1.0, 1.0]), {}, ValueError, r"it must be \(1, 2\) or \(1, 2, k\)"),
         (([1.0, 1.0], [1.0, 1.0], "H"), {}, ValueError, "trans is 'H'"),
         (([1.0, 1.0], [1.0, 1.0]), {"singular": "zero"}, ValueError, "singular is 'zero'"),
-        ((["a", "b"], [1.0, 1.0]), {}, TypeError, "|"),
+        ((["a", "b"], [1.0, 1.0]), {}, TypeError, "data is not an array of numbers"),
+        (([1.0, 1.0], None), {}, TypeError, "b is not an array of numbers but of type NoneType"),
+        ((sp.eye_array(2), [1.0, 1.0]), {}, TypeError, r"give its entries, A.tocoo\(\).data"),
     ],
 )
 def test_arguments_without_a_meaning_are_refused(arguments, options, kind, words):

@@ -31,6 +31,22 @@ def test_factors_that_refine_solve_after_a_copy(again):
     assert np.array_equal(other.refactorize(factor._values.values).solve(B), x)
 
 
+def test_a_shallow_copy_shares_no_numbers():
+    system = random_system(gs.ladder(5), 6)
+    factor, batch = system.factorize(), gs.Batch(system.analyze(), [system.values] * 3)
+    condensed = gs.condense(system, [system.labels[0]])
+    x, schur = factor.solve(B), condensed.schur()
+    many = batch.solve([B] * 3)
+    doubled = 2.0 * system.values
+    copy.copy(system).values[:] *= 2.0
+    assert np.array_equal(2.0 * system.values, doubled)
+    assert np.abs(2.0 * copy.copy(factor).refactorize(doubled).solve(B) - x).max() <= 1e-12
+    copy.copy(batch).refactorize([doubled] * 3)
+    copy.copy(condensed).refactorize(doubled)
+    assert np.array_equal(factor.solve(B), x) and np.array_equal(condensed.schur(), schur)
+    assert np.array_equal(batch.solve([B] * 3), many)
+
+
 @pytest.mark.parametrize(
     "make",
     [

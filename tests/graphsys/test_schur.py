@@ -211,6 +211,8 @@ def test_nodes_and_vectors_are_checked():
         condensed.expand(np.zeros(2), np.zeros((6, 2)))
     with pytest.raises(ValueError, match="values has shape"):
         condensed.refactorize(np.zeros(3))
+    with pytest.raises(TypeError, match="system is a csr_array: give a System; gs.System.from_sci"):
+        gs.condense(system.to_scipy(), ["a"])
     system.values[:] = np.nan
     with pytest.raises(ValueError, match="finite"):
         gs.condense(system, ["a"])

@@ -179,6 +179,10 @@ def test_dense_matrices_are_taken_too():
     ("A", "b", "error", "sentence"),
     [
         (csc_array(np.ones((2, 3))), np.ones(2), ValueError, "must be square"),
+        (csc_array(np.ones((2, 3))), np.ones(3), ValueError, "must be square"),
+        (gs.System(gs.chain(2), 1), np.ones(2), TypeError, r"A is a System: call its solve\(b\)"),
+        (None, np.ones(2), TypeError, "A is a NoneType, no matrix of numbers"),
+        (sla.aslinearoperator(np.eye(2)), np.ones(2), TypeError, "A is a MatrixLinearOperator"),
         (csc_array(np.eye(3)), np.ones(2), ValueError, r"b has shape \(2,\)"),
         (csc_array(np.eye(3)), np.ones((1, 3, 1)), ValueError, "b has shape"),
         (csc_array(np.eye(2)), np.array(["a", "b"]), TypeError, "b is not an array of numbers"),
@@ -209,6 +213,21 @@ def test_right_hand_sides_that_are_no_numbers_are_named(b, kind):
 def test_unknown_orders_are_refused():
     with pytest.raises(ValueError, match="permc_spec 'AMD' is unknown"):
         gs.splu(matrix(), permc_spec="AMD")
+    with pytest.raises(TypeError, match=r"permc_spec is a ndarray, not a string; splu\(A\).solve"):
+        gs.splu(matrix(), np.ones(matrix().shape[0]))
+
+
+@pytest.mark.parametrize("n", [30, 300])  # a small matrix; sparse LU
+@pytest.mark.parametrize("order", [None, "NATURAL"])
+def test_complex_numbers_after_real_ones_are_refused_with_a_way_out(n, order):
+    A = matrix(n)
+    factors, x = gs.splu(A, order), gs.spsolve(A, np.ones(n))
+    for form in ("csr", "csc", "coo"):
+        with pytest.raises(
+            TypeError, match=r"A is complex, the first matrix was float64: call splu"
+        ):
+            factors.refactorize((A * (1.0 + 1.0j)).asformat(form))
+        assert np.abs(factors.solve(np.ones(n)) - x).max() <= 1e3 * rounding(A, x)
 
 
 @pytest.mark.parametrize("form", ["csr", "csc"])

@@ -299,6 +299,8 @@ def test_a_value_too_large_for_single_precision_is_refused():
         (np.zeros((9, 1)), ValueError, r"values has shape \(9, 1\)"),
         (np.zeros(9, dtype=complex), TypeError, "values is complex"),
         (["1"] * 9, TypeError, "values is not an array of numbers"),
+        (System(nx.path_graph(2), 1), TypeError, r"values is a System: give system\.values"),
+        (sp.eye_array(9), TypeError, r"values is a dia_array: .* system\.set_from_scipy\(A\)"),
         ([0.0] * 8 + [np.nan], ValueError, r"values\[8\], of block \('b', 'a'\), is nan"),
         ([0.0, np.inf] + [0.0] * 7, ValueError, r"values\[1\], of block \('a', 'b'\), is inf"),
     ],
