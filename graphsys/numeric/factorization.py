@@ -369,11 +369,15 @@ class Factorization:
         Explicit inverses of pivot blocks lose as many digits as the blocks are close to singular
         ones, in any order of elimination; refinement brings these back.
         """
+        return self._gain(values) < CONTRACTS
+
+    def _gain(self, values: Array) -> float:
+        """`_contraction`; infinite where errors of small unknowns are invisible."""
         if self.scaling is not None:
             values = self.scaling.matrix(values)
         elif not self.strict and self.is_wild(values):
-            return False
-        return self._contraction(values) < CONTRACTS
+            return np.inf
+        return self._contraction(values)
 
     def with_strict_errors(self, values: Array) -> Factorization | None:
         """These factors of a symmetric matrix whose solves refine all rows, in at most two steps.
@@ -548,15 +552,16 @@ class Factorization:
         SingularPivotError
             As for `stable`.
         """
-        refinable = self.can_refine(values)
+        gain = self._gain(values)
+        refinable = gain < CONTRACTS
         if not refinable and (strict := self.with_strict_errors(values)) is not None:
             return strict
-        if self.refines and refinable and not self.must_refine and self._suits_fronts(values):
+        if self.refines and refinable and not self.must_refine and self._suits_fronts(gain):
             weak = self._with_weak_pivots(values)
             return self if weak is None else weak[0]
         return self if refinable else self.stable(values, self.refines)[0]
 
-    def _suits_fronts(self, values: Array) -> bool:
+    def _suits_fronts(self, gain: float) -> bool:
         """True if fronts solve in less time than doubtful factors, of wide nodes or of scalars.
 
         Fronts take 0.4 to 0.8 of the time of nodes of 40 to 16 rows; of scalars 0.6 to 0.8 with
@@ -570,7 +575,7 @@ class Factorization:
         if self._is_wide():
             return True
         scalars = rows <= 2 * graph.size.size
-        return scalars and (rows > SMALL * supernodes or not self._contraction(values) < SOON)
+        return scalars and (rows > SMALL * supernodes or not gain < SOON)
 
     def _is_wide(self) -> bool:
         """True if pivot blocks are so wide that fronts take less time than static factors."""

@@ -120,9 +120,9 @@ class Regularized(Factorization):
         """Nothing: refinement with the matrix as it is judges each solution."""
         return 0.0, 1.0
 
-    def can_refine(self, values: Array) -> bool:
-        """True: with the regularized matrix there is nothing to refine."""
-        return True
+    def _gain(self, values: Array) -> float:
+        """0: with the regularized matrix there is nothing to refine."""
+        return 0.0
 
     def stable(
         self, values: Array, *choices: Any, **options: Any
