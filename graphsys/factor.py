@@ -22,11 +22,11 @@ from graphsys.matrix.graph import BlockGraph
 from graphsys.matrix.vectors import join
 from graphsys.numeric import measures
 from graphsys.numeric.certificate import Certificate, certificate
-from graphsys.numeric.diagnosis import allowed_in_vain
+from graphsys.numeric.diagnosis import allowed_in_vain, nothing_to_allow
 from graphsys.numeric.factorization import DOUBTFUL, OTHER_THREAD, Factorization
 from graphsys.numeric.gradient import values_gradient
 from graphsys.numeric.mixed_precision import Mixed
-from graphsys.numeric.regularization import Regularized
+from graphsys.numeric.regularization import Regularized, has_constraints
 from graphsys.numeric.residuals import EPS, Matrix, check_symmetric
 from graphsys.numeric.selected_inverse import SelectedInverse, selected_inverse
 from graphsys.numeric.solver import UNREFINED, Solver, SolveReport
@@ -268,15 +268,15 @@ class Factor(Sealed):
                 self._factorization = self._regularized
             try:
                 found = self._factorization.factorize(values, nodes)
+                if self._first:  # which may take its time
+                    self._first = False
+                    chosen = found.scaling is not None or found.fronts is not None
+                    if found.doubtful and not chosen:
+                        found = found.first_replacement(values)
             except SingularPivotError as failure:
                 self._values = values
                 self._go_regular(failure)
                 return self
-            if self._first:  # which may take its time
-                self._first = False
-                chosen = found.scaling is not None or found.fronts is not None
-                if found.doubtful and not chosen:
-                    found = found.first_replacement(values)
             self._factorization = found
             if self._regularized is not None:
                 self._regularized = found
@@ -354,12 +354,14 @@ class Factor(Sealed):
 
     def _go_regular(self, failure: SingularPivotError | OverflowError) -> None:
         """Replace regularized factors that failed: the matrix may be regular."""
-        regularized = self._factorization
+        regularized, values = self._factorization, self._matrix().values
+        if isinstance(failure, SingularPivotError):
+            if isinstance(regularized, Regularized):
+                failure = allowed_in_vain(failure)
+            elif not has_constraints(self.graph, values):
+                failure = nothing_to_allow(failure)
         if not isinstance(regularized, Regularized):
             raise failure
-        if isinstance(failure, SingularPivotError):
-            failure = allowed_in_vain(failure)
-        values = self._matrix().values
         with self._whole():
             try:
                 self._factorization = regularized.exact(values)

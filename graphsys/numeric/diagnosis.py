@@ -137,8 +137,18 @@ def check_structure(graph: BlockGraph, values: Array, last: frozenset[int]) -> N
 
 def without_options(failure: Exception) -> str:
     """Message of an error here, for callers that have no option of `gs.factorize`."""
+    return _not_allowed(failure).replace(REFINED, "")
+
+
+def nothing_to_allow(failure: SingularPivotError) -> SingularPivotError:
+    """The same error where ``redundant=True`` would not help: no row is a constraint."""
+    return SingularPivotError(_not_allowed(failure), failure.node, failure.step, failure.ratio)
+
+
+def _not_allowed(failure: Exception) -> str:
+    """Message of an error without `ALLOW`."""
     text = str(failure).replace(f", remove redundant rows{ALLOW}", " or remove redundant rows")
-    return text.replace(ALLOW, "").replace(REFINED, "")
+    return text.replace(ALLOW, "")
 
 
 def allowed_in_vain(failure: SingularPivotError) -> SingularPivotError:

@@ -102,7 +102,7 @@ class Regularized(Factorization):
         that no order among the constraints makes its factors grow.
         """
         symbolic = self.symbolic
-        if self._all_wait or symbolic.ordering == "given":
+        if self._all_wait or symbolic.ordering == "given" or not self._constraint.any():
             return None
         self._all_wait = True
         ordering = symbolic.ordering
@@ -117,12 +117,12 @@ class Regularized(Factorization):
         return self._in_order(analysis, None)
 
     def _error(self, values: Array, normwise: bool = False) -> tuple[float, float]:
-        """Nothing: refinement with the matrix as it is judges each solution."""
-        return 0.0, 1.0
+        """Nothing where a row is a constraint: refinement with the matrix judges each solution."""
+        return (0.0, 1.0) if self._constraint.any() else super()._error(values, normwise)
 
     def _gain(self, values: Array) -> float:
-        """0: with the regularized matrix there is nothing to refine."""
-        return 0.0
+        """0 where a row is a constraint: with the regularized matrix there is nothing to refine."""
+        return 0.0 if self._constraint.any() else super()._gain(values)
 
     def stable(
         self, values: Array, *choices: Any, **options: Any
@@ -206,12 +206,7 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
 
     row, column = coordinates(graph)
     n_rows = graph.rows
-    node = np.repeat(np.arange(graph.size.size), graph.size)
-    inside = node[row] == node[column]
-    largest_inside = np.zeros(n_rows, values.real.dtype)
-    with np.errstate(invalid="ignore"):  # NaN is refused below
-        np.maximum.at(largest_inside, row[inside], np.abs(values[inside]))
-        np.maximum.at(largest_inside, column[inside], np.abs(values[inside]))
+    largest_inside = _largest_inside(graph, values, row, column)
     constraint = largest_inside == 0.0
     diagonal = values[_diagonal_places(graph)]
     small = np.abs(diagonal) < np.finfo(largest_inside.dtype).eps * largest_inside
@@ -230,11 +225,28 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
     beyond = np.flatnonzero(~np.isfinite(scale) | ~np.isfinite(change))
     if beyond.size:
         check_finite(graph, values)
+        node = int(np.searchsorted(graph.row_start, beyond[0], side="right")) - 1
         raise OverflowError(
-            f"pivots of the constraint rows of node {graph.labels[node[beyond[0]]]!r} would leave "
+            f"pivots of the constraint rows of node {graph.labels[node]!r} would leave "
             "the range of numbers: scale the matrix"
         )
     return scale.astype(values.real.dtype), change
+
+
+def has_constraints(graph: BlockGraph, values: Array) -> bool:
+    """True if some row is a constraint: zero in its diagonal block."""
+    return bool((_largest_inside(graph, values, *coordinates(graph)) == 0.0).any())
+
+
+def _largest_inside(graph: BlockGraph, values: Array, row: Ints, column: Ints) -> Array:
+    """Largest entry of each row and column in its diagonal block, shape (N,)."""
+    node = np.repeat(np.arange(graph.size.size), graph.size)
+    inside = node[row] == node[column]
+    largest = np.zeros(graph.rows, values.real.dtype)
+    with np.errstate(invalid="ignore"):  # `regularization` refuses NaN
+        np.maximum.at(largest, row[inside], np.abs(values[inside]))
+        np.maximum.at(largest, column[inside], np.abs(values[inside]))
+    return largest
 
 
 def _diagonal_places(graph: BlockGraph) -> Ints:

@@ -272,15 +272,22 @@ def test_a_regular_matrix_whose_substitution_overflows_is_solved_all_the_same():
         tiny.solve([1e10])
 
 
-def test_a_singular_matrix_without_constraints_is_not_sent_back_to_the_same_option():
-    # The Laplacian of a ring has rank 2, and no row with a zero diagonal block
-    ring = nx.cycle_graph("abc")
-    system = gs.System(ring, 1)
-    for u in ring:
-        system[u, u] = 2.0
-    for u, v in ring.edges:
-        system[u, v] = system[v, u] = -1.0
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("n", [2, 20, 60])
+def test_laplacians_are_singular_with_and_without_the_option(n, symmetric):
+    # Their rank is n^2 - 1, and no row has a zero diagonal block. Weights as of finite elements.
+    grid = nx.grid_2d_graph(n, n)
+    rng = np.random.default_rng(0)
+    system = gs.System(grid, 1, symmetric=symmetric)
+    for u, v in grid.edges:
+        weight = rng.uniform(0.5, 2.0)
+        system[u, v] = system[v, u] = -weight
+        system[u, u] += weight
+        system[v, v] += weight
+    with pytest.raises(gs.SingularPivotError, match="add to its diagonal block") as caught:
+        system.factorize()
+    assert "redundant=True" not in str(caught.value)
     with pytest.raises(gs.SingularPivotError, match="with a zero diagonal block only") as caught:
         system.factorize(redundant=True)
     assert "allow them with" not in str(caught.value)
-    assert caught.value.node in ring
+    assert caught.value.node in grid

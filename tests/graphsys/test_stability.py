@@ -242,7 +242,7 @@ def test_rows_that_are_dependent_to_rounding_are_refused(dtype):
     assert len(said) >= 15
     assert all("is singular" in sentence for sentence in said)
     worked = [s for s in said if s.startswith("the matrix is singular to working precision")]
-    assert worked and all("add to its diagonal block, remove redundant rows" in s for s in worked)
+    assert worked and all("add to its diagonal block" in s for s in worked)
 
 
 def test_two_threads_that_refactorize_one_factor_are_refused_or_take_turns():
