@@ -69,6 +69,8 @@ class Factor(Sealed):
         Whether constraint rows (zero in the diagonal block) may depend on each other. Multipliers
         then stay small, all solves refine, and a b that contradicts itself is refused. Where rows
         are dependent, errors are relative to the solution of the system without its constraints.
+        Rows that are no constraints have to be independent; if some are constraints, that is not
+        checked.
     threads : int, optional
         Number of threads that factorize together, to the same result. Systems that are small, or
         have small nodes only, use one.

@@ -81,7 +81,7 @@ class FactorizedMatrix:
 
     A matrix with little fill-in is factorized block by block of its block triangular form, with
     threshold pivoting in the blocks. Others get a `Factor`, symmetric where the matrix is, and with
-    a node for rows of similar patterns, wherever they stand. The first matrix of at most 128 rows
+    a node for rows of similar patterns, wherever they stand. The first matrix of at most 256 rows
     gets dense factors, and an analysis when `refactorize` or an attribute asks for it.
 
     Parameters
@@ -118,7 +118,7 @@ class FactorizedMatrix:
     ) -> None:
         if not issparse(A):
             A = _sparse(A)
-        if A.dtype == np.bool_:
+        if A.dtype.kind in "biu":
             A = A.astype(float)
         _check_square(A)
         if not isinstance(permc_spec, str | None):

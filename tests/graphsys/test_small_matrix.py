@@ -52,6 +52,54 @@ def test_solutions_of_scaled_matrices_have_small_errors_in_every_row(form, n, ex
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_a_complex_matrix_is_twice_as_many_real_rows_by_hand(form):
+    # [1 + 2j, 3; 0, -1j] x = [4 + 2j, 2]: x = [1 - 2j - (4 - 4j) / 5 ..., 2j], solved from below
+    A = csr_array([[1.0 + 2.0j, 3.0], [0.0, -1.0j]]).asformat(form)
+    factor = SmallFactor.of(A)
+    start, index, data = factor._tables[:3]
+    kind = csr_array if form == "csr" else csc_array
+    parts = [[1.0, 3.0, -2.0, 0.0], [0.0, 0.0, 0.0, 1.0],
+             [2.0, 0.0, 1.0, 3.0], [0.0, -1.0, 0.0, 0.0]]  # fmt: skip
+    assert np.array_equal(kind((data, index, start), shape=(4, 4)).toarray(), parts)
+    x = factor.solve(np.array([4.0 + 2.0j, 2.0]))
+    assert np.abs(x - [(4.0 - 4.0j) / (1.0 + 2.0j), 2.0j]).max() <= 16.0 * EPS
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128, np.complex64])
+@pytest.mark.parametrize("n", [1, 2, 7, 30, 64])
+def test_matrices_of_other_types_have_solutions_of_their_type(form, dtype, n):
+    rng, eps = np.random.default_rng(n), np.finfo(dtype).eps
+    A = matrix(n, n, form)
+    if np.dtype(dtype).kind == "c":
+        A.data = A.data * np.exp(1j * rng.uniform(0.0, 6.0, A.nnz))
+    A, b = A.astype(dtype), rng.standard_normal((n, 3))
+    factors = gs.splu(A)
+    for rhs in (b, b[:, 0].astype(dtype), b[:, ::2].astype(np.float32), np.arange(1, n + 1)):
+        x = factors.solve(rhs)
+        assert x.dtype == dtype and x.shape == rhs.shape
+        for column, given in zip(np.atleast_2d(x.T), np.atleast_2d(rhs.T), strict=True):
+            # rounding of the solution to its type, and of |A| |x| + |b| in it
+            assert backward_error(A.astype(complex), column, given) <= 64.0 * EPS + 2.0 * eps
+    assert factors._small is not None and gs.spsolve(A, b.astype(dtype)).dtype == dtype
+    for one in (copy.deepcopy(factors), pickle.loads(pickle.dumps(factors))):
+        assert np.array_equal(one.solve(b), factors.solve(b))
+    rhs = b[:, 0] * (1.0 + 1.0j) if np.dtype(dtype).kind == "c" else b[:, 0]
+    for trans, M in (("T", A.T), ("H", A.conj().T)):
+        assert (
+            backward_error(csr_array(M), factors.solve(rhs, trans), rhs) < 2.0 * max(LARGEST) * eps
+        )
+    factors.refactorize(2.0 * A)
+    assert factors.dtype == dtype and np.allclose(2.0 * A @ factors.solve(b), b, atol=1e3 * n * eps)
+
+
+def test_integers_are_real_numbers():
+    factors = gs.splu(csr_array([[2, 1], [4, 3]]))
+    assert factors.dtype == float and factors._small is not None
+    assert np.allclose(factors.solve([5, 13]), [1.0, 3.0]) and factors._small is not None
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_the_matrix_is_a_copy_and_an_analysis_follows_when_it_is_needed(form):
     A = matrix(20, 1, form)
     given, b = A.copy(), np.arange(20.0)
@@ -103,8 +151,10 @@ def test_right_hand_sides_of_all_kinds():
         csr_array((0, 0)),
         csr_array(np.array([[1.0, 5e-324], [0.0, 5e-324]])),  # reciprocals leave the range
         eye_array(SMALL_ROWS + 1, format="csr"),
-        eye_array(2, dtype=np.float32, format="csr"),
-        eye_array(2, dtype=complex, format="csr"),
+        eye_array(SMALL_ROWS // 2 + 1, dtype=complex, format="csr"),
+        eye_array(2, dtype=int, format="csr"),
+        csr_array([[1.0, 1e-9j], [1.0, 1.0]]),
+        csr_array([[1.0, 1.0j], [1.0j, -1.0]]),  # singular
         coo_array(np.eye(2)),
     ],
 )
@@ -119,13 +169,16 @@ def test_tables_that_are_not_sound_or_not_sorted_are_left_to_an_analysis(kind):
         A.data, A.indices, A.indptr = (np.array(v) for v in (data, index, start))
         return A
 
-    assert SmallFactor.of(of([2.0, 3.0], [0, 1], [0, 1, 2])) is not None
+    good = of([2.0, 3.0], [0, 1], [0, 1, 2])
+    assert SmallFactor.of(good) is not None and SmallFactor.of(good * 1j) is not None
     for index, start in (
         ([0, 2], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 3, 2]), ([0, 1], [0, 1, 3]),
         ([0, 1], [1, 1, 2]), ([1, 0], [0, 2, 2]), ([0, 1], [0, 1]), ([0, 0], [0, 2, 2]),
     ):  # fmt: skip
-        assert SmallFactor.of(of([2.0, 3.0], index, start)) is None
-    assert SmallFactor.of(of([2.0, np.inf], [0, 1], [0, 1, 2])) is None
+        for numbers in ([2.0, 3.0], [2.0j, 3.0]):
+            assert SmallFactor.of(of(numbers, index, start)) is None
+    for numbers in ([2.0, np.inf], [2.0, 1j * np.nan], [2.0j]):
+        assert SmallFactor.of(of(numbers, [0, 1], [0, 1, 2])) is None
     twice = csr_array(([1.0, 1.0, 2.0], ([0, 0, 1], [0, 0, 1])), shape=(2, 2))
     assert gs.spsolve(twice, np.array([2.0, 2.0])).tolist() == [1.0, 1.0]
 
@@ -135,6 +188,10 @@ def test_solutions_out_of_range_are_those_of_an_analysis():
     with pytest.raises(OverflowError), np.errstate(over="ignore"):
         factors.solve(np.array([1e200, 1.0]))
     assert factors.solve(np.array([1e-200, 1.0])).tolist() == [1.0, 1.0]
+    for dtype in (np.float32, np.complex64):
+        factors = gs.splu(csr_array(np.diag([1e-30, 1.0])).astype(dtype))
+        with pytest.raises(OverflowError), np.errstate(over="ignore"):
+            factors.solve(np.array([1e30, 1.0]))
 
 
 @pytest.mark.parametrize("seed", range(5))
