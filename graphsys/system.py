@@ -175,7 +175,7 @@ class System(Sealed):
         dims : int, sequence of int, mapping of label to int, or None
             Block sizes that sum up to N. None takes the square blocks of a BSR matrix, else
             consecutive rows of similar pattern together, up to 8, with at most as many zeros as
-            entries.
+            entries; N labels make N nodes.
         labels : iterable of hashable, optional
             Labels of the nodes; 0, 1, ... by default.
         symmetric : bool or "hermitian"

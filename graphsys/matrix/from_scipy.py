@@ -273,7 +273,7 @@ def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
     rows : scipy.sparse.csr_array, shape (N, N)
         Canonical. Its stored entries count, zeros among them too.
     dims : int, sequence of int, mapping of label to int, or None
-        Block sizes, which sum up to N; None for `find_blocks`.
+        Block sizes, which sum up to N; None for `find_blocks`, or 1 if there are N labels.
     labels : iterable of hashable, optional
         Names of the nodes; 0, 1, ... by default.
 
@@ -284,8 +284,9 @@ def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
     """
     n_rows = rows.shape[0]
     names, given = None if labels is None else tuple(labels), hasattr(dims, "__len__")
-    if dims is None:
-        dims = find_blocks(rows)
+    if dims is None:  # a label for each row names single rows
+        single = names is not None and len(names) == n_rows
+        dims = np.ones(n_rows, np.int64) if single else find_blocks(rows)
     elif isinstance(dims, (int, np.integer)) and not isinstance(dims, bool) and dims > 0:
         if n_rows % dims:
             raise ValueError(f"dims={dims} does not divide the {n_rows} rows of A")

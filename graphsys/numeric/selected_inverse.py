@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.errors import UnknownEdgeError
 from graphsys.kernels.analysis.elimination import reverse_edges
 from graphsys.kernels.base.layout import ARENA_SIZE
 from graphsys.kernels.single.selected_inverse import (
@@ -57,7 +58,10 @@ class SelectedInverse:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"a block is named by two labels, as in inverse[u, v], not by {pair!r}")
         i, j = self.graph.node(pair[0]), self.graph.node(pair[1])
-        at = self.graph.edge_at(i, j)
+        try:
+            at = self.graph.edge_at(i, j)
+        except UnknownEdgeError as error:
+            raise UnknownEdgeError(f"{error}; solves of unit vectors give others") from None
         rows, columns = int(self.graph.size[i]), int(self.graph.size[j])
         return self.values[at : at + rows * columns].reshape((rows, columns), order="F")
 

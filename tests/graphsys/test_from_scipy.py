@@ -316,6 +316,16 @@ def test_labels_are_as_many_as_blocks(dims, sentence):
         System.from_scipy(sp.csr_array(ONE_SIDED), dims, labels="ab")
 
 
+def test_a_label_for_each_row_makes_nodes_of_one_row():
+    A = sp.csr_array(np.eye(3) + 1.0)  # its rows are alike: one node without labels
+    assert System.from_scipy(A).labels == (0,)
+    system = System.from_scipy(A, labels=iter("cab"))
+    assert system.labels == ("c", "a", "b") and system["a", "b"].tolist() == [[1.0]]
+    assert System.from_scipy(A, labels="x").labels == ("x",)
+    with pytest.raises(ValueError, match="labels has 2 names, A has 1 blocks"):
+        System.from_scipy(A, labels="ab")
+
+
 def test_a_label_used_twice_is_refused():
     with pytest.raises(ValueError, match="node 'a' is named twice"):
         System.from_scipy(sp.csr_array(ONE_SIDED), [1, 2], labels="aa")
