@@ -126,7 +126,10 @@ def check_structure(graph: BlockGraph, values: Array, last: frozenset[int]) -> N
             f"columns{ALLOW}"
         )
     else:
-        text = f"all entries are zero, {where}: set blocks first, as system[u, v] = block"
+        text = (
+            f"the matrix is singular: all entries are zero, {where}; set blocks first, as "
+            "system[u, v] = block"
+        )
     raise SingularPivotError(
         text,
         graph.labels[node[bare[0]]],

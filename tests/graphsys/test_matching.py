@@ -89,5 +89,7 @@ def test_a_structurally_singular_matrix_of_layers_is_refused():
 
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_a_system_without_values_says_how_to_set_them(symmetric):
-    with pytest.raises(gs.SingularPivotError, match="all entries are zero, .*: set blocks first"):
+    with pytest.raises(
+        gs.SingularPivotError, match="singular: all entries are zero, .*; set blocks first"
+    ):
         gs.System(gs.chain(3), 2, symmetric=symmetric).factorize()
