@@ -208,10 +208,6 @@ class CholeskyFactor:
             self._refactorize(None)
             raise
 
-    def solve(self, b: Any) -> Any:
-        """Solve A x = b, as `solve_A`."""
-        return self.solve_A(b)
-
     def copy(self) -> CholeskyFactor:
         """Copy with factors of its own."""
         return copy.deepcopy(self)
@@ -237,6 +233,8 @@ class CholeskyFactor:
         """
         self._ready()
         return self.factor.solve(np.asarray(b))
+
+    solve = solve_A  # as `splu` and `Factor` have it
 
     @_of_sparse_too
     def solve_LDLt(self, b: Any) -> Array:
