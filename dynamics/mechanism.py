@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
-from dynamics.errors import UnknownNameError
+from dynamics.errors import UnknownNameError, unknown_words
 from dynamics.model import Model
 from dynamics.parts.actuators import Actuator, Keyframe
 from dynamics.parts.bodies import WORLD, Body, body
@@ -717,6 +717,10 @@ class Mechanism:
         """
         if contacts not in (None, "auto"):
             raise ValueError(f'contacts is {contacts!r}, and must be "auto" or None')
+        unknown = set(options) - set(ModelOptions.__annotations__)
+        if unknown:
+            known = "timestep", "contacts", *ModelOptions.__annotations__
+            raise TypeError(unknown_words("finalize", unknown, known, {"dt": "timestep"}))
         automatic = contacts == "auto" and not self.collisions
         if automatic:
             self.collide()

@@ -19,7 +19,7 @@ from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.near_models import NearModels
 from dynamics.kinematics.near_run import NearRun
 from dynamics.kinematics.redundancy import Redundancy, redundancy_of
-from dynamics.state import State, StepInfo, interval_of
+from dynamics.state import State, StepInfo, check_state, interval_of
 from dynamics.tables import galerkin, inputs
 from dynamics.tables.finalize import tables_of
 from dynamics.tables.model_tables import with_own_rows
@@ -254,6 +254,7 @@ class Model:
         InconsistentStateError
             Where there is none, naming the joint that stays open.
         """
+        check_state(self, state)
         joints, velocities = joints or {}, velocities or {}
         found = loop_closure.assemble(self, state, joints, velocities)
         return posture_search.within_limits(self, found, joints, velocities)
@@ -437,6 +438,7 @@ class Model:
         ndarray of float, shape (n, 6)
             v (world, m/s) and omega (body frame, rad/s).
         """
+        check_state(self, state)
         if self.form == "first order":
             return state.interval_velocity.copy()
         if self.near is not None:
@@ -471,6 +473,7 @@ class Model:
         -------
         ndarray of float, shape (m,)
         """
+        check_state(self, state)
         joints = int(self.tables.plan[layout.JOINTS])
         zeros = np.zeros((1, 6 * self.n_bodies))
         found = self.workspace.measured(0, joints, state.data[None], zeros)[:, :, 0]
@@ -489,6 +492,7 @@ class Model:
         Redundancy
             Prints as a sentence that names the joints.
         """
+        check_state(self, state)
         return redundancy_of(self, state)
 
     def energy(self, state: State) -> float:
@@ -535,10 +539,7 @@ class Model:
         ConvergenceError
             Where the step's equations were not solved, even cut into pieces.
         """
-        if state.data.size != self.state_size:
-            raise ValueError(
-                f"the state has {state.data.size} numbers, this model's have {self.state_size}"
-            )
+        check_state(self, state, begins=True)
         if self.near is not None:
             return self._near_step(state, control, wrenches)
         after = plane_placement.placed(self, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from dynamics.kinematics.event_location import (
 )
 from dynamics.kinematics.near_run import NearRun, chosen_parts, joined
 from dynamics.kinematics.plane_placement import placed
-from dynamics.state import State, interval_of
+from dynamics.state import State, check_state, interval_of
 from dynamics.tables import inputs
 from dynamics.tables.callbacks import Callback
 from dynamics.tables.error_control import ErrorControl, Event, check_accuracy
@@ -152,6 +153,7 @@ def simulate(
             "actuated=True or a servo"
         )
     table, outside = _inputs(model, controls, wrenches, steps)
+    put_in = table if controller is None else np.zeros((steps, model.n_controls))
     check_start(model, state)
     state = placed(model, state)
     if model.near is not None:
@@ -163,14 +165,14 @@ def simulate(
     if first:
         control = table[0]
         if controller is not None:
-            control = _asked(model, controller, state.copy())
+            control = put_in[0] = _asked(model, controller, state.copy())
         given.append(first_node(model, state, control, outside[0]))
         check_apart(model, given[1], CONSISTENT)
         table, outside = table[min(1, len(table) - 1) :], outside[min(1, len(outside) - 1) :]
     space = (model.workspace if workspace is None else workspace).free()
     kernel, work, control = model.kernel, space.work, None
     found: list[Event] = []
-    used: list[Float] | None = [] if functions else None
+    used: Float | None = None
     if accuracy is not None:
         control = ErrorControl(model, accuracy)
         kernel, work = control.kernel, control.work(space)
@@ -178,7 +180,7 @@ def simulate(
     record = np.empty((run_steps // stride, state.data.size + 2))
     call = None
     if controller is not None:
-        table = np.zeros((1, model.n_controls))
+        table, used = np.zeros((1, model.n_controls)), put_in[int(first) :]
         call = _controller(
             model, controller, state, lambda data, time: _seen(model, data, time, info), used
         )  # fmt: skip
@@ -206,7 +208,7 @@ def simulate(
         return made
 
     def part(k: int, length: float) -> State:
-        row = table[min(k, len(table) - 1)] if used is None or call is None else used[k]
+        row = table[min(k, len(table) - 1)] if used is None else used[k]
         row = controls_of_part(model, row, length / model.timestep)
         wrench = outside[min(k, len(outside) - 1)]
         return part_of_step(model, node(k), k, length, row, wrench, accuracy)
@@ -230,7 +232,8 @@ def simulate(
         if ended is not None:
             _end_bar(progress)
             states[-1], intervals[-1] = ended.data, ended.interval
-        trajectory = Trajectory(model, time, states[chosen], table, _what(totals, done, info))
+        put_in = put_in if used is None else put_in[: max(1, done + first)]
+        trajectory = Trajectory(model, time, states[chosen], put_in, _what(totals, done, info))
         trajectory.intervals, trajectory.events = intervals[chosen], _events(found, search)
         if done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0 and ended is None:
             last = trajectory.final
@@ -263,9 +266,9 @@ def _through_near_models(
     assert model.near is not None
     _is_discrete(model, start)
     call = None
-    used: list[Float] | None = [] if functions else None
+    used: Float | None = None
     if controller is not None:
-        table = np.zeros((1, model.n_controls))
+        table, used = np.zeros((1, model.n_controls)), np.zeros((steps, model.n_controls))
         call = _controller(model, controller, state, lambda data, time: run.seen(time), used)
     given = 0 if call is None else call.address, table, outside
     run = NearRun(model.near, state, 1 if functions else every, given, accuracy)
@@ -274,7 +277,7 @@ def _through_near_models(
         return run.seen(state.time + k * model.timestep)
 
     def part(k: int, length: float) -> State:
-        row = table[min(k, len(table) - 1)] if used is None or call is None else used[k]
+        row = table[min(k, len(table) - 1)] if used is None else used[k]
         wrench = outside[min(k, len(outside) - 1)]
         return run.part(k, state.time + k * model.timestep, length, row, wrench)
 
@@ -299,7 +302,8 @@ def _through_near_models(
             parts = chosen_parts(parts, chosen)
         columns = [model.near.of(part.pairs).columns for part in parts]
         states = np.concatenate([part.states[:, at] for part, at in zip(parts, columns)])
-        trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
+        put_in = table if used is None else used[: max(1, done)]
+        trajectory = Trajectory(model, time, states, put_in, _what(totals, done, info))
         trajectory.parts, trajectory.intervals = parts, np.concatenate(run.intervals)[chosen]
         trajectory.events = _events(run.events, search)
         if done and done % every == 0 and info[step_info.STATUS] == 0.0 and ended is None:
@@ -442,11 +446,7 @@ def _check_length(table: Float, what: str, steps: int) -> None:
 
 def check_start(model: Model, state: State) -> None:
     """Refuse a first state that no motion can begin with."""
-    if not isinstance(state, State):
-        raise TypeError(f"the state is {state!r}; begin with model.initial_state()")
-    size = model.state_size
-    if state.data.shape != (size,):
-        raise ValueError(f"the state has {state.data.size} numbers, this model's have {size}")
+    check_state(model, state, begins=True)
     if not np.isfinite(state.data).all():
         raise ValueError("the state holds numbers that are not finite")
     if model.n_rows:
@@ -486,16 +486,14 @@ def _controller(
     controller: Callable[..., Any],
     state: State,
     seen: Callable[[Float, float], State],
-    used: list[Float] | None,
+    used: Float,
 ) -> Callback:
-    """Callback of a controller; ``used`` gets a copy of its controls of each step."""
-    names = model.n_controls
+    """Callback of a controller; a row of ``used`` gets its controls of each step."""
+    names, step = model.n_controls, itertools.count()
 
     def call(time: Float, data: Float, control: Float) -> None:
         now = seen(data, float(time[0]))
-        control[:] = _asked(model, controller, now)
-        if used is not None:
-            used.append(control.copy())
+        control[:] = used[next(step)] = _asked(model, controller, now)
 
     return Callback(call, ((1,), (state.data.size,), (names,)))
 

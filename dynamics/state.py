@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.kernels.base.layout import POSE, TWIST
+from dynamics.kernels.base.layout import POSE, STIFF_NUMBERS, TWIST
 from dynamics.kernels.base.step_info import LENGTH, SPACING
 
-__all__ = ["State", "StepInfo"]
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+__all__ = ["State", "StepInfo", "check_state"]
 
 Float = NDArray[np.float64]
 
@@ -101,6 +104,28 @@ class State:
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return type(self), (self.data, self.n, self.rows, self.time, self.interval)
+
+
+def check_state(model: Model, state: Any, begins: bool = False) -> None:
+    """Refuse what is no state, and states of other mechanisms.
+
+    A state with more contacts or limits than the model is read as its own, as by a controller that
+    plans without them; a motion does not begin with it.
+    """
+    if not isinstance(state, State):
+        way = "begin with model.initial_state()"
+        if isinstance(state, tuple) and state and isinstance(state[0], State):
+            way = "a step returns two things: state, info = model.step(state)"
+        raise TypeError(f"the state is {state!r}; {way}")
+    if state.data.size == model.state_size:
+        return
+    same = state.n == model.n_bodies and state.rows == model.n_rows
+    more = state.data.size > model.state_size and not model.tables.plan[STIFF_NUMBERS]
+    if begins or not (same and more):
+        raise ValueError(
+            f"the state is of another model: it has {state.data.size} numbers, this model's have "
+            f"{model.state_size}; begin with this one's model.initial_state()"
+        )
 
 
 @dataclass(frozen=True, slots=True)

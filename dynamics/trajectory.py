@@ -6,14 +6,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.archive import WITH_STATE, event_arrays, read_motion, write_motion
-from dynamics.errors import UnknownNameError
+from dynamics.errors import UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.kinematics.near_run import Part, at_record, chosen_parts, part_arrays, parts_of
@@ -31,12 +31,17 @@ __all__ = ["Trajectory"]
 Float = NDArray[np.float64]
 
 #: Period of an angle: two turns of a quaternion, one turn of a heading.
+#: Rounding of a time over the timestep: 1e6 steps of 1 s in double precision have 1e-10.
+STEP_ROUNDING = 1e-6
 PERIOD = {kinds.ANGLE: 4.0 * np.pi, kinds.HEADING_A: 2.0 * np.pi, kinds.HEADING_B: 2.0 * np.pi}
 
 
 @dataclass(eq=False, repr=False)
 class Trajectory:
     """States of a model at nodes of time.
+
+    ``motion[k]`` is the state of a record, ``motion.at(time)`` that of the nearest record, and
+    ``motion[a:b]`` or ``motion[mask]`` the trajectory of some records.
 
     Attributes
     ----------
@@ -46,7 +51,7 @@ class Trajectory:
     states : ndarray of float, shape (k, state size)
         See `State`.
     controls : ndarray of float, shape (any, c or len(model.nodes) c)
-        What was put in: one row a step, the last for all that follow.
+        What was put in, also by a controller: one row a step, the last for all that follow.
     info : dict
         What the run took: ``steps``; ``intervals_per_step``, above 1 where steps were cut, whose
         intervals are shorter than the timestep; ``iterations`` and ``intervals`` of all steps, the
@@ -96,7 +101,19 @@ class Trajectory:
     def __len__(self) -> int:
         return self.time.size
 
-    def __getitem__(self, k: int) -> State:
+    @overload
+    def __getitem__(self, k: int | np.integer[Any]) -> State: ...
+
+    @overload
+    def __getitem__(self, k: slice | Sequence[int] | NDArray[Any]) -> Trajectory: ...
+
+    def __getitem__(
+        self, k: int | np.integer[Any] | slice | Sequence[int] | NDArray[Any]
+    ) -> State | Trajectory:
+        if isinstance(k, float):
+            raise TypeError(f"records have whole numbers, not {k}; motion.at(time) takes a time")
+        if not isinstance(k, (int, np.integer)):
+            return self._some(np.arange(len(self))[k])
         state = self.model.state_of(self.states[k].copy(), float(self.time[k]))
         state.interval = (float(self.intervals[k, 0]), float(self.intervals[k, 1]))
         state.memory = self.memory  # only the last state's numbers agree with it
@@ -115,6 +132,53 @@ class Trajectory:
     def final(self) -> State:
         """The last state."""
         return self[-1]
+
+    def at(self, time: float) -> State:
+        """State of the record that is nearest to a time.
+
+        Parameters
+        ----------
+        time : float
+            s.
+
+        Returns
+        -------
+        State
+            With the time of the record. Between records `simulate` goes on from it.
+
+        Raises
+        ------
+        ValueError
+            Where the motion does not last until then, or begins later.
+        """
+        slack = 0.5 * self.model.timestep
+        if not self.time[0] - slack <= time <= self.time[-1] + slack:
+            raise ValueError(
+                f"the motion goes from {self.time[0]:g} s to {self.time[-1]:g} s, so that it has "
+                f"no state at {time:g} s"
+            )
+        return self[int(np.argmin(np.abs(self.time - time)))]
+
+    def _some(self, chosen: NDArray[np.int64]) -> Trajectory:
+        """Trajectory of records by their numbers, ascending."""
+        if (np.diff(chosen) <= 0).any():
+            raise ValueError("records are chosen in the order of time, each once")
+        controls = self.controls
+        if chosen.size and len(controls) > 1:
+            controls = controls[min(int(self._steps()[chosen[0]]), len(controls) - 1) :]
+        made = Trajectory(self.model, self.time[chosen], self.states[chosen], controls)
+        made.intervals = self.intervals[chosen]
+        if chosen.size:
+            first, last = made.time[0], made.time[-1]
+            made.events = [one for one in self.events if first <= one.time <= last]
+        if self.parts:
+            made.parts = chosen_parts(self.parts, chosen)
+        return made
+
+    def _steps(self) -> NDArray[np.int64]:
+        """Steps that led to each record, one that an event cut short included, shape (k,)."""
+        passed = (self.time - self.time[0]) / self.model.timestep
+        return np.asarray(np.ceil(passed - STEP_ROUNDING), np.int64)
 
     def body(self, name: Hashable) -> tuple[Float, Float]:
         """Positions and orientations of a body.
@@ -221,6 +285,54 @@ class Trajectory:
         T = recombination(self.model.tables, self.model.tables.joint_index[name])
         return forces if T is None else forces @ T
 
+    def motor_force(self, name: Hashable) -> Float:
+        """Force of a joint's motor or servo over the interval before each node.
+
+        Parameters
+        ----------
+        name : hashable
+            Of a joint with ``actuated=True`` or a servo.
+
+        Returns
+        -------
+        ndarray of float, shape (k,) or (k, number of coordinates)
+            On the child along the free axes, N or N m, within the limits of the motor; 0 at the
+            first node. A control that changes within a step counts by its last node.
+
+        Raises
+        ------
+        UnknownNameError
+            Where there is no such joint.
+        ValueError
+            Where the joint has no motor.
+        """
+        joint = self.model.mechanism.joints.get(name)
+        starts = self.model.tables.control_start
+        if joint is None or name not in starts:
+            driven = [one for one in starts if one in self.model.mechanism.joints]
+            if joint is None:
+                raise UnknownNameError(f"there is no joint {name!r}; joints with motors: {driven}")
+            raise ValueError(
+                f"joint {name!r} has no motor, which actuated=True or servo= gives it; joints "
+                f"with motors: {driven}"
+            )
+        first, count = starts[name]
+        width = self.model.n_controls
+        rows = self.controls[:, -width:] if self.controls.size else np.zeros((1, width))
+        asked = rows[np.clip(self._steps() - 1, 0, len(rows) - 1), first : first + count]
+        if joint.servo is None:
+            force, limits = asked, joint.control_limits
+        else:
+            k, c, gain, target, limits = joint.servo.rows(count, f"joint {name!r}")
+            start = (layout.POSE + layout.TWIST) * self.model.n_bodies
+            twists = self.states[:, start : start + layout.TWIST * self.model.n_bodies]
+            found = self.model.workspace.joint(name, self.states, np.ascontiguousarray(twists))
+            force = gain * (target + asked) - k * found[:, :, 0] - c * found[:, :, 1]
+        if limits is not None:
+            force = np.clip(force, limits[:, 0], limits[:, 1])
+        force = np.where(np.arange(len(self))[:, None] == 0, 0.0, force)
+        return force[:, 0] if count == 1 else force
+
     def _multipliers(self, name: Hashable) -> Float:
         """Forces of a joint's rows as steps have them: see `dynamics.tables.recombination`."""
         k = self.model.tables.joint_index[name]
@@ -244,24 +356,6 @@ class Trajectory:
             return []
         numbers = sorted({k for part in self.parts for k in part.pairs})
         return [self.model.near.candidates.names[k] for k in numbers]
-
-    def at(self, chosen: NDArray[np.int64]) -> Trajectory:
-        """Trajectory of some of the records.
-
-        Parameters
-        ----------
-        chosen : ndarray of int
-            Numbers of records, ascending.
-
-        Returns
-        -------
-        Trajectory
-        """
-        made = Trajectory(self.model, self.time[chosen], self.states[chosen])
-        made.intervals, made.events = self.intervals[chosen], self.events
-        if self.parts:
-            made.parts = chosen_parts(self.parts, np.asarray(chosen))
-        return made
 
     def contact(self, name: Hashable) -> ContactHistory:
         """Gaps and forces of a contact, or of the limits of a joint or rope.
@@ -460,6 +554,9 @@ class Trajectory:
         ValueError
             Where the file is no trajectory, or one of another mechanism.
         """
+        if hasattr(path, "tables"):
+            raise TypeError("load takes the file first: Trajectory.load(path, model)")
+        check_model(model, "Trajectory.load")
         kept = read_motion(path)
         time, states, controls = kept["time"], kept["states"], kept["controls"]
         names = tuple([str(name) for name in kept[index]] for index in ("bodies", "joints"))

@@ -58,6 +58,9 @@ class _Feedback:
             places += range(first, first + count)
         self.places = np.array(places, np.int64)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.space!r})"
+
     def controls(self, forces_: Float) -> Float:
         """Vector of controls with these forces in the joints."""
         out = np.zeros(self.model.n_controls)
@@ -75,6 +78,20 @@ class _Feedback:
         first = state.pose.size
         pushed[:, first : first + J.shape[1]] = J
         return np.asarray(J @ self.model.workspace.velocities(pushed).T)
+
+    def aims(self, target: Any, time: float, *what: str) -> list[Float]:
+        """Coordinates and their derivatives, which ``what`` names, of a target at a time."""
+        if not callable(target):
+            return [target, *[np.zeros(self.space.size)] * (len(what) - 1)]
+        given = target(time)
+        if isinstance(given, (tuple, list, np.ndarray)) and len(given) == len(what):
+            numbers = not any(np.ndim(one) or isinstance(one, Mapping) for one in given)
+            if isinstance(given, tuple) or self.space.size == 1 or not numbers:
+                return [self.numbers(one, "target") for one in given]
+        raise ValueError(
+            f"target({time:g}) is {given!r}, and must be a tuple: {', '.join(what)}, each a "
+            f"number, {self.space.size} of them, or a mapping by joint"
+        )
 
     def numbers(self, value: ArrayLike | Mapping[Hashable, ArrayLike], what: str) -> Float:
         """One number per coordinate, by joint or in turn; a scalar is that of all."""
@@ -188,8 +205,7 @@ class ProportionalDerivative(_Feedback):
     def __call__(self, state: State, time: float) -> Float:
         """Controls at a state."""
         q, rate = self.space.read(state)
-        aim = self.target(time) if callable(self.target) else (self.target, 0.0)
-        goal, speed = (self.numbers(x, "target") for x in aim)
+        goal, speed = self.aims(self.target, time, "coordinates", "rates")
         force = -self.stiffness * self.space.difference(q, goal) - self.damping * (rate - speed)
         return self.controls(np.clip(force, -self.most, self.most))
 
@@ -200,9 +216,9 @@ class ComputedTorque(_Feedback):
     Parameters
     ----------
     model : Model
-    target : callable
+    target : callable, float, array_like, shape (k,), or mapping by joint
         ``target(time)`` gives coordinates of the joints, their rates and second derivatives, each
-        a number, shape (k,) or a mapping by joint.
+        a number, shape (k,) or a mapping by joint; or coordinates that stay the same.
     stiffness, damping : float, array_like, shape (k,), or mapping by joint
         kp, 1/s^2, and kd, 1/s: the error decays as ``e'' + kd e' + kp e = 0``.
     joints : iterable of hashable, optional
@@ -212,21 +228,23 @@ class ComputedTorque(_Feedback):
     def __init__(
         self,
         model: Model,
-        target: Callable[[float], tuple[ArrayLike, ArrayLike, ArrayLike]],
+        target: ArrayLike | Mapping[Hashable, ArrayLike] | Callable[[float], Any],
         stiffness: ArrayLike | Mapping[Hashable, ArrayLike],
         damping: ArrayLike | Mapping[Hashable, ArrayLike],
         *,
         joints: Iterable[Hashable] | None = None,
     ) -> None:
         super().__init__(model, joints)
-        self.target = target
+        self.target = target if callable(target) else self.numbers(target, "target")
         self.stiffness = self.numbers(stiffness, "stiffness")
         self.damping = self.numbers(damping, "damping")
 
     def __call__(self, state: State, time: float) -> Float:
         """Controls at a state."""
         q, rate = self.space.read(state)
-        goal, speed, acceleration = (self.numbers(x, "target") for x in self.target(time))
+        goal, speed, acceleration = self.aims(
+            self.target, time, "coordinates", "rates", "accelerations"
+        )
         e, change = self.space.difference(q, goal), rate - speed
         wanted = acceleration - self.damping * change - self.stiffness * e
         return self.controls(inverse_dynamics(self.model, state, wanted, self.space.names))
@@ -272,6 +290,9 @@ class LinearQuadratic:
         self.position, self.velocity = space.read(state)
         self.gain = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
         self.closed_loop = A - B @ self.gain
+
+    def __repr__(self) -> str:
+        return f"LinearQuadratic({len(self.gain)} controls, {self.space!r})"
 
     def __call__(self, state: State, time: float) -> Float:
         """Controls at a state."""
@@ -342,7 +363,10 @@ def lqr(
             f"step under the control {hold}; give a state at rest, and the control that holds it"
         )
     A, B = linearize(model, state, hold, coordinates=space.names)
-    costs = (_weights(Q, 2 * space.size, "Q"), _weights(R, model.n_controls, "R"))
+    costs = (
+        _weights(Q, 2 * space.size, "Q", [*space.names, "their rates"]),
+        _weights(R, model.n_controls, "R", list(model.tables.control_start)),
+    )
     try:
         P = solve_discrete_are(A, B, *costs)
     except (np.linalg.LinAlgError, ValueError) as error:
@@ -359,12 +383,15 @@ def _largest(W: Float, gain: Float) -> float:
     return float(np.linalg.eigvalsh(roots[:, None] * 0.5 * (W + W.T) * roots).max(initial=0.0))
 
 
-def _weights(given: ArrayLike, size: int, what: str) -> Float:
-    matrix = np.array(given, np.float64)
+def _weights(given: ArrayLike, size: int, what: str, order: list[Hashable]) -> Float:
+    matrix = np.array(np.nan if isinstance(given, Mapping) else given, np.float64)
     if matrix.shape in ((), (size,)):
         matrix = np.diag(np.broadcast_to(matrix, (size,)))
     if matrix.shape != (size, size) or not np.isfinite(matrix).all():
-        raise ValueError(f"{what} must be finite, of shape ({size}, {size}), ({size},) or a number")
+        raise ValueError(
+            f"{what} must be finite, of shape ({size}, {size}), ({size},) or a number; in the "
+            f"order {order}"
+        )
     if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
         raise ValueError(f"{what} is not symmetric")
     return np.asarray(matrix)

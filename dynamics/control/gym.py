@@ -18,18 +18,18 @@ import graphsys as gs
 from dynamics import rotation
 from dynamics.control.episode_run import EpisodeRun, begun
 from dynamics.display.animation import Sketch
-from dynamics.errors import InconsistentStateError
+from dynamics.errors import InconsistentStateError, check_model
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.kinematics.near_run import Part
 from dynamics.parts.sensors import Sensor
 from dynamics.sensors.suite import Sensors, read_side_by_side
 from dynamics.simulation import check_start
+from dynamics.state import State
 from dynamics.tables.inputs import check_positive
 from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from dynamics.model import Model
-    from dynamics.state import State
 
 try:
     import gymnasium
@@ -97,6 +97,7 @@ class Task:
     ) -> None:
         if gymnasium is None:
             raise gs.MissingExtraError("dynamics.gym", "gymnasium", "gym")
+        check_model(model, "gym.Task")
         if model.n_controls == 0:
             raise ValueError("the mechanism takes no controls; make a joint actuated")
         for what, function in (("reward", reward), ("terminated", terminated or bool)):
@@ -107,6 +108,8 @@ class Task:
                 "starts of a mechanism with loops or couplings cannot be varied; use noise=0"
             )
         self.model, self.reward, self.terminated = model, reward, terminated
+        if start is not None and not isinstance(start, State):
+            raise TypeError(f"start must be a state, as of model.initial_state(), not {start!r}")
         self.start = model.initial_state() if start is None else start.copy()
         self.space = JointSpace(model)
         check_positive(seconds=seconds)
@@ -125,6 +128,10 @@ class Task:
         wide = np.full(count, np.inf, np.float32)
         self.observation_space = gymnasium.spaces.Box(-wide, wide, dtype=np.float32)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, self.most.shape, np.float32)
+
+    def __repr__(self) -> str:
+        shapes = self.observation_space.shape[0], self.most.size
+        return f"Task({shapes[0]} observations, {shapes[1]} actions, {self.steps} steps)"
 
     def begin(self, rng: Any) -> Float:
         """Numbers of a state to begin with.
@@ -224,7 +231,7 @@ class Task:
         """
         found = self._coordinates(states, traces)
         q, rate = found[:, 0], found[:, 1]
-        rewards = np.array([float(self.reward(*one)) for one in zip(q, rate, actions)])
+        rewards = np.array([self._paid(*one) for one in zip(q, rate, actions)])
         if self.terminated is None:
             ends = np.zeros(len(states), bool)
         else:
@@ -233,6 +240,14 @@ class Task:
         if self.sensors.sensors:
             seen = np.concatenate([seen, *self._sense(states, traces)], 1, dtype=np.float32)
         return seen, rewards, ends
+
+    def _paid(self, q: Float, rate: Float, action: Float) -> float:
+        """Reward, one number."""
+        paid = self.reward(q, rate, action)
+        try:
+            return float(paid)
+        except (TypeError, ValueError):
+            raise TypeError(f"reward returned {paid!r}, and must return a number") from None
 
     def _coordinates(self, states: Float, traces: Sequence[Trace]) -> Float:
         """Coordinates and their rates, shape (k, 2, m): those that runs have seen, or measured."""
@@ -339,6 +354,7 @@ class MechanismEnv(Env):
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}
 
     def __init__(self, task: Task, render_mode: str | None = None) -> None:
+        _check_task(task)
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f'render_mode is {render_mode!r}, and must be "rgb_array" or None')
         self.task, self.render_mode = task, render_mode
@@ -388,6 +404,12 @@ class MechanismEnv(Env):
         return picture
 
 
+def _check_task(task: Task) -> None:
+    """Refuse what is no task, a model mostly."""
+    if not isinstance(task, Task):
+        raise TypeError(f"an environment is of a task, not {task!r}; use gym.Task(model, reward)")
+
+
 class MechanismVectorEnv(VectorEnv):
     """Many mechanisms of one kind, stepped side by side in threads.
 
@@ -401,6 +423,7 @@ class MechanismVectorEnv(VectorEnv):
     """
 
     def __init__(self, task: Task, num_envs: int, threads: int = 1) -> None:
+        _check_task(task)
         self.task, self.num_envs = task, num_envs
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
         self.render_mode, self.spec = None, None

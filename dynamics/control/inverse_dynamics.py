@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
+from dynamics.errors import check_model
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import forces, stiff_forces
 from dynamics.kernels.rows.wrench import add_user_impulses
@@ -16,6 +17,7 @@ from dynamics.kernels.stepping import step as stepping
 from dynamics.kinematics.joint_space import JointSpace, soft_rows
 from dynamics.kinematics.momenta import momenta, steady_forces
 from dynamics.kinematics.plane_placement import look_at
+from dynamics.state import check_state
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -51,9 +53,9 @@ def inverse_dynamics(
     ----------
     model : Model
     state : State
-    accelerations : array_like, shape (k,), or mapping
-        Second derivatives of the coordinates of ``joints``, m/s^2 or rad/s^2; or by name of any
-        joint with coordinates, the others being free.
+    accelerations : float or array_like, shape (k,), or mapping
+        Second derivatives of the coordinates of ``joints``, m/s^2 or rad/s^2, 0 for the forces that
+        hold a posture; or by name of any joint with coordinates, the others being free.
     joints : iterable of hashable, optional
         Where forces act; by default the actuated joints or, if there is none, all joints.
 
@@ -70,6 +72,8 @@ def inverse_dynamics(
     NotImplementedError
         Where something touches, or a joint is at a limit.
     """
+    check_model(model, "inverse_dynamics")
+    check_state(model, state)
     _check_free(model, state)
     acting = JointSpace(model, actuated(model) or None if joints is None else joints)
     asked, wanted = _asked(model, acting, accelerations)
@@ -124,7 +128,8 @@ def _check_free(model: Model, state: State) -> None:
         if gaps[k] < NEAR:
             raise NotImplementedError(
                 f"{touches[k][0]!r} touches or is at its limit, where inverse dynamics is not "
-                "offered"
+                "offered: move it off, or leave the limit or contact out of the mechanism "
+                '(of a robot file by without=["limits"])'
             )
     joints = model.mechanism.joints.values()
     fast = [joint for joint in joints if joint.velocity_limits is not None]
@@ -183,6 +188,8 @@ class _Rubbed:
 def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointSpace, Float]:
     """Joints whose accelerations are given, and these."""
     if not isinstance(accelerations, Mapping):
+        if np.ndim(accelerations) == 0:
+            accelerations = np.full(acting.size, accelerations)
         return acting, rotation.as_numbers(accelerations, (acting.size,), "accelerations")
     asked = JointSpace(model, accelerations)
     parts = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.errors import UnknownNameError
+from dynamics.errors import UnknownNameError, check_model
 from dynamics.parts.muscles import Muscle, activated, muscle_force
 from dynamics.tables import inputs
 
@@ -67,6 +67,7 @@ class Muscles:
         muscles: Mapping[Any, Muscle] | None = None,
         activations: Mapping[Any, float] | None = None,
     ) -> None:
+        check_model(model, "Muscles")
         found: dict[Any, tuple[Any, Muscle, float, float]] = {}
         for name, muscle in (muscles or {}).items():
             found[name] = (name, muscle, 0.0, 1.0)

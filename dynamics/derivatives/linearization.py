@@ -15,7 +15,7 @@ from dynamics.kinematics.joint_space import JointSpace
 from dynamics.kinematics.momenta import momenta, turned_momenta
 from dynamics.kinematics.plane_placement import placed
 from dynamics.kinematics.stiff_momenta import StiffImpulses
-from dynamics.state import State
+from dynamics.state import State, check_state
 from dynamics.tables import inputs
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def linearize(
        IEEE International Conference on Robotics and Automation, 2021.
     """
     check_model(model, "linearize")
+    check_state(model, state)
     check_offered(model)
     if isinstance(coordinates, str) and coordinates not in ("maximal", "joint"):
         raise ValueError(

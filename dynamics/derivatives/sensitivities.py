@@ -11,20 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 from dynamics.derivatives.tangents import Directions, Tangent, check_offered, free_velocities
-from dynamics.errors import UnknownNameError
+from dynamics.errors import UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kinematics.momenta import momenta, turned_momenta
 from dynamics.kinematics.plane_placement import placed
 from dynamics.kinematics.stiff_momenta import StiffImpulses
 from dynamics.parts.options import NEW_WORDS
 from dynamics.simulation import simulate
+from dynamics.state import State, check_state
 from dynamics.studies.variation import variant
 from dynamics.tables import inputs
 from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from dynamics.model import Model
-    from dynamics.state import State
 
 __all__ = ["Sensitivity", "sensitivity"]
 
@@ -51,6 +51,29 @@ class Sensitivity:
     motion: Trajectory
     poses: Float
     velocities: Float
+
+    def __repr__(self) -> str:
+        return f"Sensitivity({self.poses.shape[-1]} parameters and directions, {self.motion!r})"
+
+    def joint(self, name: Hashable) -> Float:
+        """Derivatives of a joint's coordinates.
+
+        Parameters
+        ----------
+        name : hashable
+
+        Returns
+        -------
+        ndarray of float, shape (steps + 1, k) or (steps + 1, number of coordinates, k)
+            Those of `Trajectory.joint`; where a joint turns freely, the rotation vector in the
+            child's axes.
+        """
+        motion = self.motion
+        columns = np.moveaxis(self.poses, -1, 0).reshape(self.poses.shape[-1], len(motion), -1)
+        measure = motion.model.workspace.joint  # rates, for poses that change by these columns
+        rates = [measure(name, motion.states, column)[:, :, 1].copy() for column in columns]
+        found = np.stack(rates, axis=-1)
+        return found[:, 0] if found.shape[1] == 1 else found
 
 
 def sensitivity(
@@ -103,9 +126,18 @@ def sensitivity(
     ----------
     .. [1] T. A. Howell et al., Dojo: a differentiable physics engine for robotics, 2022.
     """
+    check_model(model, "sensitivity")
+    check_state(model, state)
     check_offered(model)
     state = placed(model, state)
     named = list(parameters)
+    for one in named:
+        if not isinstance(one, tuple) or len(one) != 2:
+            raise TypeError(
+                f'{one!r} is no parameter: give a list of pairs, as in [("floor", "friction")]'
+            )
+    if not named and start is None:
+        raise ValueError("there is nothing to differentiate by: give parameters or start")
     changed = [_changed(model, name, what) for name, what in named]
     n = layout.TWIST * model.n_bodies
     given = np.zeros((2 * n, 0)) if start is None else np.atleast_2d(np.asarray(start, float))

@@ -46,7 +46,19 @@ class Animation:
         path : str or Path
         **options
             Those of matplotlib's `FuncAnimation.save`.
+
+        Raises
+        ------
+        ValueError
+            Where matplotlib has no writer for such a file.
         """
+        writers = matplotlib_module("animation", "save").writers
+        films = Path(path).suffix.lower() in (".mp4", ".mov", ".m4v", ".avi", ".mkv", ".webm")
+        if films and "writer" not in options and not writers.is_available("ffmpeg"):
+            raise ValueError(
+                f"{Path(path).name} needs the program ffmpeg, which is not there: install it, or "
+                "save a .gif, or a page by motion.export_html"
+            )
         with gs.whole_file(path) as temporary:
             self.movie.save(str(temporary), **options)
 

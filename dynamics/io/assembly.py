@@ -163,8 +163,14 @@ def _choose_motors(found: Description, actuated: Motors | None) -> None:
         return
     chosen: dict[str, Any]
     if isinstance(actuated, (bool, *SERVOS)):
+        led = {one.joint for one in found.mimics if one.multiplier and one.leader in found.joints}
         free = (one for one in found.joints.values() if one.kind not in ("fixed", "floating"))
-        chosen = {joint.name: actuated for joint in free if not joint.closure}
+        chosen = {
+            joint.name: actuated
+            for joint in free
+            if not joint.closure
+            and (joint.name not in led or joint.actuated or joint.servo is not None)
+        }
     elif isinstance(actuated, Mapping):
         chosen = dict(actuated)
     elif isinstance(actuated, Iterable):

@@ -78,7 +78,8 @@ def load(
         Which joints take controls: all, none or these; by default those with a motor in the file
         (``<transmission>``, ``<actuator>``, ``name_mot``). A `PositionServo` or `VelocityServo`
         gives all joints one like it, a mapping says True, False or a servo by name. A servo without
-        a force limit of its own has that of the file.
+        a force limit of its own has that of the file. Followers of mimic joints are none of "all",
+        unless they have a motor in the file.
     merge_fixed : bool, optional
         Make one body of links that fixed joints hold together: faster, without their reactions.
     least_radius : float, optional

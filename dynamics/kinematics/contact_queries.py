@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.errors import InconsistentStateError, UnknownNameError
+from dynamics.errors import InconsistentStateError, UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kernels.contacts.geometry import ROUND
 from dynamics.kinematics import loop_closure, posture_search
 from dynamics.kinematics.plane_placement import apart, look_at, placed
 from dynamics.parts.bodies import WORLD
-from dynamics.state import State
+from dynamics.state import State, check_state
 
 if TYPE_CHECKING:
     from dynamics.kinematics.near_models import NearModels
@@ -60,6 +60,10 @@ class ContactHistory:
     point: Float
     normal_force: Float
     friction_force: Float
+
+    def __repr__(self) -> str:
+        nodes, touches = self.gap.shape
+        return f"ContactHistory({touches} touches at {nodes} nodes of time)"
 
 
 def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
@@ -234,6 +238,8 @@ def separate(model: Model, state: State) -> State:
     -----
     Least moves in mass and inertia (Gauss-Newton), repeated.
     """
+    check_model(model, "separate")
+    check_state(model, state)
     try:
         return _separated(model, state)
     except InconsistentStateError:

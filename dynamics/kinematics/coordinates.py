@@ -16,7 +16,7 @@ from dynamics.kernels.rows import rows as kinds
 from dynamics.kinematics.momenta import momenta, velocities_of
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.joints import Joint
-from dynamics.state import State
+from dynamics.state import State, check_state
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -268,6 +268,7 @@ def set_joints(
     given : iterable of (hashable, array_like, array_like)
         Names, positions and velocities.
     """
+    check_state(model, state)
     joints = [_mobile(model, *one) for one in given]
     twists, moved = twists_of(model, state), set[Hashable]()
     for joint, q, rates, behind in joints:
@@ -403,6 +404,7 @@ def set_body(
     carry: bool,
 ) -> None:
     """Place a body, alone or with all that joints connect to it: `Model.set_body`."""
+    check_state(model, state)
     i, label = model.body_number(name), f"body {name!r}"
     others = _connected(model, name) if carry else []
     twists = twists_of(model, state)

@@ -18,6 +18,7 @@ from dynamics.kinematics.momenta import momenta
 from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.geometry import Frame
 from dynamics.parts.tendons import sliders_of
+from dynamics.state import check_state
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -104,6 +105,9 @@ class Kinematics:
             self.columns[name] = slice(first + start, first + start + count)
         self.size = first + self._space.size
 
+    def __repr__(self) -> str:
+        return f"Kinematics({self._bodies.size} bodies, {self.size} columns)"
+
     def pose(self, state: State, frame: Hashable) -> tuple[Float, Float]:
         """Position and orientation of a frame.
 
@@ -125,6 +129,7 @@ class Kinematics:
         UnknownNameError
             Where there is neither a body nor a frame of that name.
         """
+        check_state(self.model, state)
         body, offset, turned = self._frame(frame)
         if body < 0:
             return offset, turned
@@ -187,6 +192,7 @@ class Kinematics:
         ndarray of float, shape (k,)
             In the order of the columns.
         """
+        check_state(self.model, state)
         twists = coordinates.twists_of(self.model, state)
         base = twists[self._bodies[self._base]].ravel()
         return np.concatenate([base, self._space.read(state)[1]])
@@ -203,6 +209,7 @@ class Kinematics:
         ndarray of float, shape (3,)
             In the world, m.
         """
+        check_state(self.model, state)
         masses = self._masses()
         return np.asarray(masses @ state.pose[self._bodies, :3] / masses.sum())
 
@@ -334,6 +341,7 @@ class Kinematics:
 
     def _velocity_of(self, state: State, name: Hashable) -> Float:
         """Velocity of a frame by the velocities of all bodies but planes, shape (6, 6 n)."""
+        check_state(self.model, state)
         body, offset, _ = self._frame(name)
         slopes = np.zeros((6, self._bodies.size, layout.TWIST))
         if body >= 0:
@@ -347,6 +355,7 @@ class Kinematics:
 
     def _slopes(self, state: State) -> Slopes:
         """Jacobians of constraints and of v, for all bodies but planes."""
+        check_state(self.model, state)
         n = self.model.n_bodies
         found = self._space.slopes(state, np.zeros(layout.TWIST * n))
         kept = (layout.TWIST * self._bodies[:, None] + np.arange(layout.TWIST)).ravel()

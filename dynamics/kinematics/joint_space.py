@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 from dynamics.errors import UnknownNameError, check_model
@@ -15,6 +15,7 @@ from dynamics.kernels.base import layout
 from dynamics.kernels.observables import measure as kernel
 from dynamics.kernels.rows import curvature, rows
 from dynamics.kinematics import coordinates
+from dynamics.state import check_state
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -186,6 +187,9 @@ class JointSpace:
                 self._turns.append((slice(first + logs[0], first + logs[-1] + 1), axes))
         self._wraps = np.isin(kinds, TURNING)
 
+    def __repr__(self) -> str:
+        return f"JointSpace({self.size} coordinates of {len(self.names)} joints)"
+
     def read(self, state: State) -> tuple[Float, Float]:
         """Coordinates and their rates.
 
@@ -197,25 +201,31 @@ class JointSpace:
         -------
         position, velocity : ndarray of float, shape (k,)
         """
+        check_state(self.model, state)
         positions, velocities = self.read_all(state.data[None])
         return positions[0], velocities[0]
 
-    def place(self, state: State, position: Float, velocity: Float) -> None:
+    def place(self, state: State, position: ArrayLike, velocity: ArrayLike = 0.0) -> None:
         """Put the joints of a tree at coordinates, one after another.
 
         Parameters
         ----------
         state : State
-            Changed.
-        position, velocity : ndarray of float, shape (k,)
+            Changed; nothing is returned.
+        position : array_like, shape (k,)
+        velocity : float or array_like, shape (k,), optional
 
         Raises
         ------
         InconsistentStateError
             Where a joint is on a loop: see `Model.assemble`.
         """
+        q = rotation.as_numbers(position, (self.size,), "position")
+        if np.ndim(velocity) == 0:
+            velocity = np.full(self.size, velocity)
+        rates = rotation.as_numbers(velocity, (self.size,), "velocity")
         parts = {name: slice(at, at + count) for name, (at, count) in self.start.items()}
-        given = [(name, position[part], velocity[part]) for name, part in parts.items()]
+        given = [(name, q[part], rates[part]) for name, part in parts.items()]
         coordinates.set_joints(self.model, state, given)
 
     def read_all(self, states: Float) -> tuple[Float, Float]:

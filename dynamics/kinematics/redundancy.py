@@ -54,7 +54,7 @@ class Redundancy:
     def __str__(self) -> str:
         text = (
             f"{self.n_rows} constraints, {self.rank} independent; "
-            f"{self.n_freedoms} degrees of freedom"
+            f"{self.n_freedoms} degree{'s' * (self.n_freedoms != 1)} of freedom"
         )
         for names, count in self.loops:
             text += f"\n{count} redundant among {', '.join(map(repr, names))}"

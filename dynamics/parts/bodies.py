@@ -225,7 +225,10 @@ def _check_inertia(matrix: Float, label: str, any_inertia: bool) -> None:
         raise ValueError(f"inertia of {label} is not symmetric")
     moments = np.linalg.eigvalsh(matrix)
     if moments[0] <= 0.0:
-        raise ValueError(f"inertia of {label} is not positive definite: moments {moments}")
+        raise ValueError(
+            f"inertia of {label} is not positive definite: moments {moments}; a thin rod needs a "
+            "radius if it can turn about its axis"
+        )
     if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9) and not any_inertia:
         raise ValueError(
             f"inertia of {label} is that of no rigid body: its moments {moments} violate the "

@@ -114,7 +114,7 @@ def ranges(motion: Trajectory, place: Place, directions: Float, scene: Scene) ->
         return np.full((k, m), np.inf)
     part = max(1, MOST // (m * c))
     if k > part:
-        parts = (motion.at(np.arange(a, min(a + part, k))) for a in range(0, k, part))
+        parts = (motion[a : a + part] for a in range(0, k, part))
         return np.concatenate([ranges(one, place, directions, scene) for one in parts])
     n = motion.model.n_bodies
     x, R = pose_of(motion, place.body)

@@ -15,7 +15,7 @@ from dynamics.model import Model
 from dynamics.parts.sensors import FrameSensor, RangeFinder, Sensor, check_sensor
 from dynamics.sensors.measures import SIZES, measure_of, size_of
 from dynamics.sensors.noise import Errors
-from dynamics.state import State
+from dynamics.state import State, check_state
 from dynamics.trajectory import Trajectory
 
 __all__ = ["Sensors", "read_side_by_side"]
@@ -109,7 +109,9 @@ class Sensors:
         ValueError
             For a state of another model.
         """
-        self._check(state.data.size, "state")
+        if hasattr(state, "states"):
+            raise TypeError("read takes one state; sensors.history(motion) reads all of a motion")
+        check_state(self.model, state)
         found = read_side_by_side([self], _at_state(self.model, state))
         return {name: readings[0] for name, readings in found.items()}
 
@@ -131,7 +133,11 @@ class Sensors:
         ValueError
             For a trajectory of another model.
         """
-        self._check(trajectory.states.shape[1], "trajectory")
+        if trajectory.states.shape[1] != self.model.state_size:
+            raise ValueError(
+                f"the trajectory is of another model: its states have {trajectory.states.shape[1]} "
+                f"numbers, those of these sensors {self.model.state_size}"
+            )
         found = dict[Hashable, Float]()
         for name, one in self.sensors.items():
             samples = self._samples(one, trajectory.time)
@@ -139,7 +145,7 @@ class Sensors:
                 found[name] = self._read(name, trajectory, samples)
                 continue
             _, first, records = np.unique(samples, return_index=True, return_inverse=True)
-            found[name] = self._read(name, trajectory.at(first), samples[first])[records]
+            found[name] = self._read(name, trajectory[first], samples[first])[records]
         return found
 
     def reset(self, seed: int | None = None) -> None:
@@ -170,13 +176,6 @@ class Sensors:
         made = copy(self)
         made.reset(seed)
         return made
-
-    def _check(self, size: int, what: str) -> None:
-        if size != self.model.state_size:
-            raise ValueError(
-                f"the {what} is of another model: its states have {size} numbers, those of these "
-                f"sensors {self.model.state_size}"
-            )
 
     def _errors_of(self, sensor: Sensor) -> Errors:
         period, size = _period(self.model, sensor), self.sizes[sensor.name]

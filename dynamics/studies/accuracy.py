@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.errors import ConvergenceError
+from dynamics.errors import ConvergenceError, check_model
 from dynamics.kernels.base import layout
 from dynamics.simulation import simulate
-from dynamics.state import State
+from dynamics.state import State, check_state
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -71,6 +71,8 @@ def suggest_timestep(
     .. [1] E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I,
        Springer, 1993, sec. II.4.
     """
+    check_model(model, "suggest_timestep")
+    check_state(model, state)
     for value, what in ((tolerance, "tolerance"), (seconds, "seconds")):
         if not (math.isfinite(value) and value > 0.0):
             raise ValueError(f"{what} is {value}, and must be positive and finite")

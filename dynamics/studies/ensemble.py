@@ -24,7 +24,16 @@ from concurrent.futures import (
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from dynamics.studies.jobs import Found, InterruptedJobError, Job, Rollout, result_of, run_parcel
+from dynamics.errors import UnknownNameError, check_model
+from dynamics.studies.jobs import (
+    Found,
+    InterruptedJobError,
+    Job,
+    Rollout,
+    check_names,
+    result_of,
+    run_parcel,
+)
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -79,6 +88,8 @@ def rollouts(
     ------
     KeyboardInterrupt
         By Ctrl-C; ``error.rollouts`` is the list, jobs that were not done with an error.
+    UnknownNameError
+        Where a name among a job's controls, wrenches or parameters is none; nothing has run then.
     TypeError
         Where a job is none, or a process needs the model, and it holds a Python function: see
         `Model`.
@@ -90,10 +101,17 @@ def rollouts(
     >>> results = dy.rollouts(model, [dy.Job(state, 10.0) for state in states])
     >>> [result.trajectory.energy()[-1] for result in results if result.ok]
     """
+    check_model(model, "rollouts")
+    if isinstance(jobs, Job):
+        raise TypeError("jobs is one job; give a list of them")
     todo = list(jobs)
     for k, job in enumerate(todo):
         if not isinstance(job, Job):
             raise TypeError(f"job {k} is a {type(job).__name__}; use dynamics.Job(state, seconds)")
+        try:
+            check_names(model, job)
+        except UnknownNameError as error:
+            raise UnknownNameError(f"job {k}: {error}") from None
     count = _cores() if threads is None else threads
     if count < 1:
         raise ValueError(f"threads is {threads}, and must be at least 1")

@@ -5,24 +5,34 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynamics.errors import UnknownNameError
 from dynamics.interrupts import Stop
 from dynamics.kinematics.near_run import Part
 from dynamics.simulation import Events, simulate
 from dynamics.state import State
 from dynamics.studies.variation import carried, variant
 from dynamics.tables.error_control import Event
+from dynamics.tables.inputs import check_driven
 from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from dynamics.model import Model
 
-__all__ = ["Found", "InterruptedJobError", "Job", "Rollout", "result_of", "run_parcel"]
+__all__ = [
+    "Found",
+    "InterruptedJobError",
+    "Job",
+    "Rollout",
+    "check_names",
+    "result_of",
+    "run_parcel",
+]
 
 Float = NDArray[np.float64]
 
@@ -87,13 +97,33 @@ class Rollout:
     """
 
     job: Job
-    error: Exception | None = field(default=None)
-    trajectory: Trajectory | None = field(default=None, repr=False)
+    error: Exception | None = None
+    trajectory: Trajectory | None = None
+
+    def __repr__(self) -> str:
+        if self.error is None:
+            return f"Rollout({self.trajectory!r})"
+        return f"Rollout(failed: {type(self.error).__name__}: {self.error})"
 
     @property
     def ok(self) -> bool:
         """True if the job was completed."""
         return self.error is None
+
+
+def check_names(model: Model, job: Job) -> None:
+    """Refuse names of a job that the model does not have."""
+    if isinstance(job.controls, Mapping):
+        check_driven(model, job.controls)
+    for name in job.wrenches if isinstance(job.wrenches, Mapping) else ():
+        model.body_number(name)
+    for name in job.parameters or ():
+        mechanism = model.mechanism
+        if name != "gravity" and not any(
+            name in parts
+            for parts in (mechanism.bodies, mechanism.joints, mechanism.springs, mechanism.contacts)
+        ):
+            raise UnknownNameError(f"there is no body, joint, spring or contact {name!r}")
 
 
 class InterruptedJobError(RuntimeError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.errors import UnknownNameError
+from dynamics.errors import UnknownNameError, check_model
 from dynamics.kinematics import coordinates
 from dynamics.kinematics.momenta import momenta
 from dynamics.model import Model
@@ -66,6 +66,7 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
     ValueError
         For numbers that no body, joint, spring or contact has, or that the model's order refuses.
     """
+    check_model(model, "variant")
     mechanism = model.mechanism.copy()
     given = dict(parameters)
     if "gravity" in given and "gravity" not in mechanism:

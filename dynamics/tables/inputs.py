@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,14 @@ def check_positive(**values: float) -> None:
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0.0):
             raise ValueError(f"{name} is {value}, and must be positive and finite")
+
+
+def check_driven(model: Model, names: Iterable[Hashable]) -> None:
+    """Refuse names of what takes no controls."""
+    for name in names:
+        if name not in model.tables.control_start:
+            known = list(model.tables.control_start)
+            raise UnknownNameError(f"{name!r} is not actuated; actuated are {known}")
 
 
 def controls_of(model: Model, control: Any) -> Float:
@@ -49,11 +57,11 @@ def controls_of(model: Model, control: Any) -> Float:
     if control is None:
         return np.zeros(model.n_controls)
     if not isinstance(control, Mapping):
-        return rotation.as_numbers(control, (model.n_controls,), "control")
+        given = np.atleast_1d(control) if model.n_controls == 1 else control
+        return rotation.as_numbers(given, (model.n_controls,), "control")
+    check_driven(model, control)
     out = np.zeros(model.n_controls)
     for name, value in control.items():
-        if name not in start:
-            raise UnknownNameError(f"{name!r} is not actuated; actuated are {list(start)}")
         first, count = start[name]
         out[first : first + count] = rotation.as_numbers(
             np.atleast_1d(value), (count,), f"control of {name!r}"
@@ -104,11 +112,14 @@ def controls_table(model: Model, controls: Any) -> Float:
         Where it names what is not actuated.
     """
     if isinstance(controls, Mapping):
+        check_driven(model, controls)
         start = model.tables.control_start
-        for name in controls:
-            if name not in start:
-                raise UnknownNameError(f"{name!r} is not actuated; actuated are {list(start)}")
         return _side_by_side(controls, start, model.n_controls, "control of")
+    if callable(controls):
+        raise TypeError(
+            "controls are numbers; a function is a controller: "
+            "simulate(..., controller=lambda state, time: controls)"
+        )
     table = np.array(controls, np.float64, order="C")
     c, nodes = model.n_controls, model.nodes.size
     table = np.atleast_2d(table)
@@ -130,6 +141,11 @@ def _side_by_side(
     """
     parts, rows = {}, {}
     for name, value in given.items():
+        if callable(value):
+            raise TypeError(
+                f"{what} {name!r} is a function, and must be numbers; a function is a controller: "
+                "simulate(..., controller=lambda state, time: {name: number})"
+            )
         count, part = start[name][1], np.asarray(value)
         if part.ndim == 1 and count == 1 and part.size != 1:
             part = part[:, None]

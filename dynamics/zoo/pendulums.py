@@ -41,7 +41,7 @@ MORE = (
 
 
 def pendulum(
-    n: int,
+    n: int = 1,
     joint: str = "revolute",
     *,
     angles: ArrayLike = 0.0,
@@ -53,7 +53,7 @@ def pendulum(
 
     Parameters
     ----------
-    n : int
+    n : int, optional
         Number of links.
     joint : {"revolute", "spherical"}, optional
     angles : float or array_like, shape (n,), optional

@@ -151,7 +151,7 @@ def test_a_four_bar_in_space_has_three_constraints_too_many():
     assert (found.n_rows, found.rank, found.redundant, found.n_freedoms) == (20, 17, 3, 1)
     joints = {"crank ground", "crank coupler", "rocker coupler", "rocker ground"}
     assert [(set(names), count) for names, count in found.loops] == [(joints, 3)]
-    assert "3 redundant among" in str(found) and "1 degrees" in str(found)
+    assert "3 redundant among" in str(found) and "1 degree of freedom" in str(found)
 
 
 def test_a_bricard_linkage_has_one_constraint_too_many():

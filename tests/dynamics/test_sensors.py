@@ -586,7 +586,7 @@ def test_suites_that_make_no_sense_are_refused():
         dy.Sensors(model, ["imu"])
     other, state = driven_pile(False)
     sensors = dy.Sensors(model, [dy.IMU("wheel")])
-    with pytest.raises(ValueError, match="the state is of another model: its states have"):
+    with pytest.raises(ValueError, match="the state is of another model: it has"):
         sensors.read(state)
     with pytest.raises(ValueError, match="the trajectory is of another model"):
         sensors.history(dy.simulate(other, state, H))

@@ -336,7 +336,7 @@ def test_a_reaction_is_that_of_a_joint_with_constraints():
 
 def test_a_state_of_another_model_is_refused():
     model, _ = four_bar()
-    with pytest.raises(ValueError, match="the state has 60 numbers, this model's have 95"):
+    with pytest.raises(ValueError, match="another model: it has 60 numbers, this model's have 95"):
         model.step(double_pendulum()[1])
     assert repr(model) == "Model(3 bodies, 20 constraints, 1 loops, timestep 0.01 s)"
     with pytest.raises(ValueError, match="this model's have"):

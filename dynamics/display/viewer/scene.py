@@ -173,7 +173,7 @@ def _contacts(trajectory: Trajectory, chosen: NDArray[np.int64]) -> tuple[Float,
 
     Points and forces have shape (k, touches, 3), along the world's axes.
     """
-    part = trajectory.at(chosen)
+    part = trajectory[chosen]
     names = [*trajectory.model.mechanism.contacts, *part.near_pairs]
     found = [part.contact(name) for name in names]
     empty = [np.zeros((chosen.size, 0, 3))]
@@ -193,7 +193,7 @@ def _curves(
     if chosen.size < 2:
         return []
     model = trajectory.model
-    part = trajectory.at(chosen)
+    part = trajectory[chosen]
     energies = {name: values for name, values in part.energies().items() if np.any(values)}
     energies["total"] = np.asarray(part.energy())
     ties = [c.plane.tie for c in model.mechanism.contacts.values() if c.plane is not None]
