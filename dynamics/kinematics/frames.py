@@ -292,6 +292,7 @@ class Kinematics:
         .. [2] J. J. Moré, The Levenberg-Marquardt algorithm: implementation and theory, Numerical
            Analysis, Lecture Notes in Mathematics 630, Springer, 1978.
         """
+        check_state(self.model, state)
         tasks = [_Task(self, frame, target) for frame, target in targets.items()]
         now = loop_closure.assemble(self.model, state, {}, {})
         error, damping = self._errors(tasks, now), FIRST

@@ -226,8 +226,8 @@ def _check_inertia(matrix: Float, label: str, any_inertia: bool) -> None:
     moments = np.linalg.eigvalsh(matrix)
     if moments[0] <= 0.0:
         raise ValueError(
-            f"inertia of {label} is not positive definite: moments {moments}; a thin rod needs a "
-            "radius if it can turn about its axis"
+            f"inertia of {label} is not positive definite: moments {moments}"
+            + ("; a thin rod needs a radius= to be a body" if moments[0] == 0.0 else "")
         )
     if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9) and not any_inertia:
         raise ValueError(

@@ -308,8 +308,8 @@ class Rod(Round):
     length : float
         m.
     radius : float
-        m; 0, the default, is a thin rod. It has no inertia about its axis, so a body that can
-        turn about that axis needs a radius.
+        m; 0, the default, is a thin rod for a `Compound`. It has no inertia about its axis, so
+        that a body needs a radius.
     mass : float, optional
         kg; either this or the density.
     density : float, optional

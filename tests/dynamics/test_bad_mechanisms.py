@@ -24,7 +24,7 @@ def test_a_mass_is_positive_and_finite(mass):
 @pytest.mark.parametrize(
     ("inertia", "why"),
     [
-        ([0.1, 0.1, 0.0], "not positive definite"),
+        ([0.1, 0.1, 0.0], "not positive definite.*a thin rod needs a radius="),
         ([0.1, 0.1, -0.1], "not positive definite"),
         ([0.1, 0.1, 0.3], "triangle inequality"),
         ([[0.1, 0.01, 0], [0.0, 0.1, 0], [0, 0, 0.1]], "not symmetric"),
@@ -55,6 +55,15 @@ def test_a_shape_whose_centre_of_mass_is_elsewhere_is_told_how_to_move_it():
         dy.Mechanism().add_body(shape, name="b")
     centred = dy.Mechanism().add_body(shape.centered(), name="b")
     np.testing.assert_allclose(centred.shape.center_of_mass, 0.0, atol=1e-15)
+
+
+def test_an_unknown_option_of_a_model_is_named_with_the_one_that_is_meant():
+    mechanism = dy.Mechanism()
+    mechanism.add_body(name="b", **GOOD)
+    for word, meant in (("dt", "timestep"), ("oder", "order")):
+        with pytest.raises(TypeError, match=f"finalize takes no {word}=; use {meant}="):
+            mechanism.finalize(**{word: 0.01})
+    mechanism.add_body(name="c", **GOOD)  # nothing was finalized
 
 
 def test_names_differ():

@@ -219,6 +219,7 @@ def test_the_regulator_refuses_what_does_not_stay_and_what_no_control_holds():
         ([1.0, 2.0], 1.0, r"Q must be finite, of shape \(4, 4\), \(4,\) or a number"),
         (np.triu(np.ones((4, 4))), 1.0, "Q is not symmetric"),
         (1.0, np.nan, r"R must be finite, of shape \(1, 1\)"),
+        ({"rail": 1.0}, 1.0, r"Q must be.*in the order \['rail', 'hinge', 'their rates'\]"),
     ],
 )
 def test_costs_that_are_none_are_refused(Q, R, sentence):
@@ -314,6 +315,40 @@ def test_targets_that_fit_no_joint_are_refused(target, error, sentence):
     model, _ = named_arm()
     with pytest.raises(error, match=sentence):
         dy.ProportionalDerivative(model, 1.0, 0.1, target)
+
+
+def test_a_target_over_time_is_a_tuple_and_not_taken_for_one():
+    """Three numbers for three joints are no coordinate, rate and acceleration of all of them."""
+    mechanism = dy.Mechanism()
+    for name in "abc":
+        body = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name=name)
+        rail = dy.Prismatic(mechanism.world, body, (1, 0, 0), name=f"rail {name}", actuated=True)
+        mechanism.add_joint(rail)
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    for three in (np.array([0.1, 0.2, 0.3]), [0.1, 0.2, 0.3], {"rail a": 0.1}, 0.1):
+        torque = dy.ComputedTorque(model, lambda time, three=three: three, 9.0, 6.0)
+        with pytest.raises(ValueError, match="must be a tuple: coordinates, rates, accelerations"):
+            torque(state, 0.0)
+    pair = dy.ProportionalDerivative(model, 9.0, 6.0, lambda time: [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match="must be a tuple: coordinates, rates, each"):
+        pair(state, 0.0)
+
+    goal = [0.1, 0.2, 0.3]
+    wanted = [0.9, 1.8, 2.7]  # 1 kg each: f = kp e
+    over_time = dy.ComputedTorque(model, lambda time: np.array([goal, 3 * [0.0], 3 * [0.0]]), 9, 6)
+    for torque in (over_time, dy.ComputedTorque(model, goal, 9.0, 6.0)):
+        np.testing.assert_allclose(torque(state, 0.0), wanted, rtol=1e-12)
+
+
+def test_controllers_and_spaces_say_in_short_what_they_are():
+    model, state = dy.zoo.cart_pole(0.0)
+    space = "JointSpace(2 coordinates of 2 joints)"
+    assert repr(dy.JointSpace(model)) == space
+    assert repr(dy.lqr(model, state, 1.0, 1.0)) == f"LinearQuadratic(1 controls, {space})"
+    assert repr(dy.Kinematics(model)) == "Kinematics(2 bodies, 2 columns)"
+    damper = dy.ProportionalDerivative(model, 0.0, 1.0)
+    assert repr(damper) == "ProportionalDerivative(JointSpace(1 coordinates of 1 joints))"
 
 
 def named_arm():

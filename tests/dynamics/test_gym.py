@@ -355,6 +355,20 @@ def test_numbers_that_make_no_task_are_refused(options, message):
         leg(**options)
 
 
+def test_what_is_no_task_reward_or_start_is_refused():
+    model, _ = dy.zoo.cart_pole()
+    for make in (dy.gym.MechanismEnv, lambda task: dy.gym.MechanismVectorEnv(task, 2)):
+        with pytest.raises(TypeError, match=r"is of a task, not Model.*gym.Task\(model, reward\)"):
+            make(model)
+    with pytest.raises(TypeError, match="start must be a state"):
+        dy.gym.Task(model, reward, start={"hinge": np.pi})
+    for given in (None, np.ones(2)):
+        task = dy.gym.Task(model, lambda q, rate, action, given=given: given)
+        with pytest.raises(TypeError, match="reward returned .*, and must return a number"):
+            dy.gym.MechanismEnv(task).reset(seed=0)
+    assert repr(balance()) == "Task(4 observations, 1 actions, 500 steps)"
+
+
 def test_actions_that_are_none_are_refused():
     env, many = dy.gym.MechanismEnv(leg()), dy.gym.MechanismVectorEnv(leg(), 2)
     env.reset(seed=0)

@@ -28,6 +28,13 @@ def slider(**options):
     return mechanism.finalize(0.01)
 
 
+def test_one_number_is_the_acceleration_of_all_coordinates():
+    model = slider()
+    state = model.initial_state()
+    assert dy.inverse_dynamics(model, state, 2.0) == pytest.approx([6.0])
+    assert dy.inverse_dynamics(model, state, 0) == pytest.approx([0.0])
+
+
 @pytest.mark.parametrize(
     ("rate", "wanted", "friction"),
     [(0.5, 2.0, 4.0), (-0.5, 2.0, -4.0), (0.0, 2.0, 4.0), (0.0, -2.0, -4.0), (0.0, 0.0, 0.0)],

@@ -273,3 +273,17 @@ def test_the_name_of_a_link_is_its_frame_and_a_body_its_centre_of_mass(tmp_path)
     assert motion.frame("hand")[0][0] == pytest.approx([0, 0, 1])
     four = dy.simulate(*zoo.four_bar(), 0.0)  # without frames
     assert (four.frame("coupler")[0] == four.body("coupler")[0]).all()
+
+
+def test_coordinates_are_placed_at_rest_unless_rates_are_given():
+    model = arm()
+    state, space = model.initial_state(), dy.JointSpace(model)
+    space.place(state, [0.3, -0.5])
+    q, rate = space.read(state)
+    np.testing.assert_allclose(q, [0.3, -0.5], atol=1e-14)
+    np.testing.assert_allclose(rate, 0.0, atol=1e-14)
+    space.place(state, [0.3, -0.5], 0.2)
+    np.testing.assert_allclose(space.read(state)[1], [0.2, 0.2], atol=1e-12)
+    for wrong in ([0.1], [0.1, 0.2, 0.3]):
+        with pytest.raises(ValueError, match="position has shape"):
+            space.place(state, wrong)

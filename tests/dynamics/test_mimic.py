@@ -41,6 +41,24 @@ def test_mimic_joints_of_urdf_accelerate_as_the_reduced_equations_say(tmp_path):
     np.testing.assert_allclose(found, wanted, atol=1e-6 * np.abs(wanted).max())
 
 
+def test_a_motor_for_all_joints_is_none_of_followers(tmp_path):
+    for motor in (True, dy.PositionServo(300.0, 8.0)):
+        mechanism = load(tmp_path, GRIPPER, base="fixed", actuated=motor)
+        assert list(mechanism.finalize(0.005).tables.control_start) == ["wrist", "l1"]
+    # a servo on a follower, whose target is 0, would hold the leader half way
+    model = mechanism.finalize(0.005)
+    start = model.assemble(model.initial_state())
+    motion = dy.simulate(model, start, 2.0, controls={"l1": 0.4})
+    gravity = dy.variant(model, {"gravity": (0, 0, 0)})
+    free = dy.simulate(gravity, start, 2.0, controls={"l1": 0.4})
+    assert free.joint("l1")[-1] == pytest.approx(0.4, abs=1e-3)
+    assert free.joint("r1")[-1] == pytest.approx(0.4, abs=1e-3)
+    assert motion.joint("r1")[-1] == pytest.approx(motion.joint("l1")[-1], abs=1e-9)
+
+    named = load(tmp_path, GRIPPER, base="fixed", actuated=["l1", "r1"])
+    assert list(named.finalize(0.005).tables.control_start) == ["l1", "r1"]
+
+
 def test_urdf_written_and_read_again_has_its_couplings(tmp_path):
     mechanism = load(tmp_path, GRIPPER, base="fixed")
     dy.save_urdf(mechanism, tmp_path / "copy.urdf")

@@ -169,6 +169,18 @@ def test_an_animation_is_saved(motion, close, tmp_path):
         animate(motion, rate=-1.0)
 
 
+def test_a_film_without_its_program_is_refused_with_the_way_out(motion, close, tmp_path):
+    from matplotlib.animation import writers
+
+    if writers.is_available("ffmpeg"):
+        pytest.skip("ffmpeg is installed")
+    film = animate(motion, rate=5.0)
+    film.to_html()  # matplotlib warns of films that nobody draws
+    with pytest.raises(ValueError, match="film.mp4 needs the program ffmpeg.*save a .gif"):
+        film.save(tmp_path / "film.mp4")
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_matplotlib_the_extra_is_named(motion, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     for draw in (motion.plot, motion.animate, motion.model.mechanism.plot):

@@ -182,6 +182,37 @@ def test_numbers_that_nothing_has_are_refused(parameters, message):
         dy.variant(model, parameters)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"controls": {"rial": 1.0}}, "job 1: 'rial' is not actuated; actuated are"),
+        ({"wrenches": {"cat": np.zeros(6)}}, "job 1: there is no body 'cat'; bodies are"),
+        ({"parameters": {"pol": {"mass": 1.0}}}, "job 1: there is no body, joint, spring or con"),
+    ],
+)
+def test_names_that_nothing_has_are_told_before_anything_runs(options, message):
+    model, state = dy.zoo.cart_pole()
+    ran = []
+    jobs = [dy.Job(state, 0.1, controller=lambda state, time: ran.append(time) or [0.0])]
+    with pytest.raises(dy.UnknownNameError, match=message):
+        dy.rollouts(model, [*jobs, dy.Job(state, 0.1, **options)])
+    assert not ran
+    whole = {"gravity": (0, 0, -1.0), "pole": {"mass": 0.3}, "hinge": {"damping": 0.1}}
+    good = dy.Job(state, 0.1, controls={"rail": 1.0}, parameters=whole)
+    assert dy.rollouts(model, [good])[0].ok
+
+
+def test_one_job_is_no_list_and_results_are_short_in_print():
+    model, state = dy.zoo.cart_pole()
+    with pytest.raises(TypeError, match="jobs is one job; give a list"):
+        dy.rollouts(model, dy.Job(state, 0.1))
+    fine, late = dy.rollouts(
+        model, [dy.Job(state, 0.1), dy.Job(state, 0.2, controller=fails_late)], threads=1
+    )
+    assert repr(fine) == f"Rollout({fine.trajectory!r})"
+    assert repr(late) == "Rollout(failed: RuntimeError: OddError: too late)"
+
+
 def test_progress_is_told_and_no_jobs_are_no_trouble():
     model, jobs = pendulums(10, 0.02)
     seen = []

@@ -588,5 +588,7 @@ def test_suites_that_make_no_sense_are_refused():
     sensors = dy.Sensors(model, [dy.IMU("wheel")])
     with pytest.raises(ValueError, match="the state is of another model: it has"):
         sensors.read(state)
+    with pytest.raises(TypeError, match=r"one state; sensors.history\(motion\) reads all"):
+        sensors.read(dy.simulate(other, state, H))
     with pytest.raises(ValueError, match="the trajectory is of another model"):
         sensors.history(dy.simulate(other, state, H))
