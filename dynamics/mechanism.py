@@ -194,7 +194,8 @@ class Mechanism:
         """
         if not isinstance(joint, Joint):
             raise TypeError(
-                f"add_joint takes what dynamics.Revolute and its like return, not {joint!r}"
+                f"add_joint takes what dynamics.Revolute and its like return, not {joint!r}; "
+                "springs, ropes, thrusters, wrenches and potentials go to add_force"
             )
         self._check_open(f"add joint {joint.name!r}")
         self._check_name(joint.name)
@@ -341,7 +342,7 @@ class Mechanism:
         if not isinstance(force, (Spring, Wrench, Potential, Thruster)):
             raise TypeError(
                 "add_force takes a dynamics.Spring, Rope, Thruster, Wrench or Potential, not "
-                f"{force!r}"
+                f"{force!r}; joints go to add_joint"
             )
         self._check_open(f"add force {force.name!r}")
         self._check_name(force.name)
@@ -396,7 +397,7 @@ class Mechanism:
             if not isinstance(end, (Body, type(WORLD))):
                 raise TypeError(
                     f"add_contact takes bodies or the world, not {end!r}; use what add_body "
-                    "returned, and shape= for shapes"
+                    "returned, and against_shape= for what the first touches, such as a half-space"
                 )
         name = f"{against.name}|{body.name}" if name is None else name
         self._check_open(f"add contact {name!r}")

@@ -286,42 +286,39 @@ class Trajectory:
         return forces if T is None else forces @ T
 
     def motor_force(self, name: Hashable) -> Float:
-        """Force of a joint's motor or servo over the interval before each node.
+        """Force of a motor or servo over the interval before each node.
 
         Parameters
         ----------
         name : hashable
-            Of a joint with ``actuated=True`` or a servo.
+            Of a joint or spring with ``actuated=True``, a joint with a servo, or a thruster.
 
         Returns
         -------
         ndarray of float, shape (k,) or (k, number of coordinates)
-            On the child along the free axes, N or N m, within the limits of the motor; 0 at the
-            first node. A control that changes within a step counts by its last node.
+            On the child along a joint's free axes, N or N m, or along a spring, and the control of
+            a thruster; within the limits of the motor, and 0 at the first node. A control that
+            changes within a step counts by its last node.
 
         Raises
         ------
         UnknownNameError
-            Where there is no such joint.
-        ValueError
-            Where the joint has no motor.
+            Where nothing of that name has a motor.
         """
-        joint = self.model.mechanism.joints.get(name)
-        starts = self.model.tables.control_start
-        if joint is None or name not in starts:
-            driven = [one for one in starts if one in self.model.mechanism.joints]
-            if joint is None:
-                raise UnknownNameError(f"there is no joint {name!r}; joints with motors: {driven}")
-            raise ValueError(
-                f"joint {name!r} has no motor, which actuated=True or servo= gives it; joints "
-                f"with motors: {driven}"
+        mechanism, starts = self.model.mechanism, self.model.tables.control_start
+        if name not in starts:
+            raise UnknownNameError(
+                f"{name!r} has no motor, which actuated=True or servo= gives a joint; motors are "
+                f"{list(starts)}"
             )
+        joint = mechanism.joints.get(name)
         first, count = starts[name]
         width = self.model.n_controls
         rows = self.controls[:, -width:] if self.controls.size else np.zeros((1, width))
         asked = rows[np.clip(self._steps() - 1, 0, len(rows) - 1), first : first + count]
-        if joint.servo is None:
-            force, limits = asked, joint.control_limits
+        if joint is None or joint.servo is None:
+            thing = joint or mechanism.springs.get(name) or mechanism.thrusters[name]
+            force, limits = asked, thing.control_limits
         else:
             k, c, gain, target, limits = joint.servo.rows(count, f"joint {name!r}")
             start = (layout.POSE + layout.TWIST) * self.model.n_bodies
@@ -329,7 +326,7 @@ class Trajectory:
             found = self.model.workspace.joint(name, self.states, np.ascontiguousarray(twists))
             force = gain * (target + asked) - k * found[:, :, 0] - c * found[:, :, 1]
         if limits is not None:
-            force = np.clip(force, limits[:, 0], limits[:, 1])
+            force = np.clip(force, *np.reshape(limits, (-1, 2)).T)
         force = np.where(np.arange(len(self))[:, None] == 0, 0.0, force)
         return force[:, 0] if count == 1 else force
 

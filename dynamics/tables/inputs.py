@@ -30,8 +30,10 @@ def check_driven(model: Model, names: Iterable[Hashable]) -> None:
     """Refuse names of what takes no controls."""
     for name in names:
         if name not in model.tables.control_start:
-            known = list(model.tables.control_start)
-            raise UnknownNameError(f"{name!r} is not actuated; actuated are {known}")
+            text = f"{name!r} is not actuated; actuated are {list(model.tables.control_start)}"
+            if name in model.mechanism.actuators:
+                text = f"{name!r} is an actuator of the file: use model.controls({{{name!r}: ...}})"
+            raise UnknownNameError(text)
 
 
 def controls_of(model: Model, control: Any) -> Float:
@@ -213,7 +215,10 @@ def commands_of(actuators: Mapping[str, Actuator], commands: Any) -> Float:
     if isinstance(commands, Mapping):
         for name in commands:
             if name not in actuators:
-                raise UnknownNameError(f"{name!r} is no actuator; actuators are {list(actuators)}")
+                raise UnknownNameError(
+                    f"{name!r} is no actuator; actuators are {list(actuators)}, and controls of "
+                    "joints need no model.controls"
+                )
         parts = {name: np.asarray(value, np.float64) for name, value in commands.items()}
         shape = max((part.shape for part in parts.values()), key=np.prod, default=())
         for name, part in parts.items():

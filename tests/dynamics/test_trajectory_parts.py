@@ -185,13 +185,24 @@ def test_the_force_of_a_servo_is_what_accelerates_its_body(servo):
     np.testing.assert_allclose(H * force[2:], gain, atol=H * stiffness * 1e-11 + 1e-12)
 
 
+def test_springs_and_thrusters_have_motors_too():
+    mech = dy.Mechanism()
+    box = mech.add_body(dy.Box(0.1, 0.1, 0.1, mass=2.0), name="box", position=(0, 0, 1))
+    cable = dy.Spring(mech.world, box, name="cable", actuated=True, control_limits=(-2.0, 5.0))
+    mech.add_force(cable)
+    mech.add_force(dy.Thruster(box, force=(0, 0, 1), name="up", control_limits=(0.0, 3.0)))
+    model = mech.finalize(H)
+    motion = dy.simulate(model, model.initial_state(), 0.02, controls={"cable": -4.0, "up": 4.0})
+    assert motion.motor_force("cable").tolist() == [0.0, -2.0, -2.0]
+    assert motion.motor_force("up").tolist() == [0.0, 3.0, 3.0]
+
+
 def test_what_has_no_motor_has_no_force_of_one():
     model, state = tilted()
     motion = dy.simulate(model, state, 0.1)
-    with pytest.raises(ValueError, match=r"'hinge' has no motor.*with motors: \['rail'\]"):
-        motion.motor_force("hinge")
-    with pytest.raises(dy.UnknownNameError, match=r"no joint 'hing'; joints with motors"):
-        motion.motor_force("hing")
+    for name in ("hinge", "hing"):
+        with pytest.raises(dy.UnknownNameError, match=rf"'{name}' has no motor.*are \['rail'\]"):
+            motion.motor_force(name)
     assert motion.motor_force("rail").tolist() == [0.0] * 11
 
 
