@@ -15,7 +15,8 @@ from dynamics import rotation
 from dynamics.archive import WITH_STATE, event_arrays, read_motion, write_motion
 from dynamics.errors import UnknownNameError, check_model
 from dynamics.kernels.base import layout
-from dynamics.kernels.rows import rows as kinds
+from dynamics.kinematics.coordinates import PERIOD
+from dynamics.kinematics.motor_forces import motor_force, steps_before
 from dynamics.kinematics.near_run import Part, at_record, chosen_parts, part_arrays, parts_of
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State, as_plain
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["Trajectory"]
 
 Float = NDArray[np.float64]
-
-#: Period of an angle: two turns of a quaternion, one turn of a heading.
-#: Rounding of a time over the timestep: 1e6 steps of 1 s in double precision have 1e-10.
-STEP_ROUNDING = 1e-6
-PERIOD = {kinds.ANGLE: 4.0 * np.pi, kinds.HEADING_A: 2.0 * np.pi, kinds.HEADING_B: 2.0 * np.pi}
 
 
 @dataclass(eq=False, repr=False)
@@ -165,7 +161,7 @@ class Trajectory:
             raise ValueError("records are chosen in the order of time, each once")
         controls = self.controls
         if chosen.size and len(controls) > 1:
-            controls = controls[min(int(self._steps()[chosen[0]]), len(controls) - 1) :]
+            controls = controls[min(int(steps_before(self)[chosen[0]]), len(controls) - 1) :]
         made = Trajectory(self.model, self.time[chosen], self.states[chosen], controls)
         made.intervals = self.intervals[chosen]
         if chosen.size:
@@ -174,11 +170,6 @@ class Trajectory:
         if self.parts:
             made.parts = chosen_parts(self.parts, chosen)
         return made
-
-    def _steps(self) -> NDArray[np.int64]:
-        """Steps that led to each record, one that an event cut short included, shape (k,)."""
-        passed = (self.time - self.time[0]) / self.model.timestep
-        return np.asarray(np.ceil(passed - STEP_ROUNDING), np.int64)
 
     def body(self, name: Hashable) -> tuple[Float, Float]:
         """Positions and orientations of a body.
@@ -305,30 +296,7 @@ class Trajectory:
         UnknownNameError
             Where nothing of that name has a motor.
         """
-        mechanism, starts = self.model.mechanism, self.model.tables.control_start
-        if name not in starts:
-            raise UnknownNameError(
-                f"{name!r} has no motor, which actuated=True or servo= gives a joint; motors are "
-                f"{list(starts)}"
-            )
-        joint = mechanism.joints.get(name)
-        first, count = starts[name]
-        width = self.model.n_controls
-        rows = self.controls[:, -width:] if self.controls.size else np.zeros((1, width))
-        asked = rows[np.clip(self._steps() - 1, 0, len(rows) - 1), first : first + count]
-        if joint is None or joint.servo is None:
-            thing = joint or mechanism.springs.get(name) or mechanism.thrusters[name]
-            force, limits = asked, thing.control_limits
-        else:
-            k, c, gain, target, limits = joint.servo.rows(count, f"joint {name!r}")
-            start = (layout.POSE + layout.TWIST) * self.model.n_bodies
-            twists = self.states[:, start : start + layout.TWIST * self.model.n_bodies]
-            found = self.model.workspace.joint(name, self.states, np.ascontiguousarray(twists))
-            force = gain * (target + asked) - k * found[:, :, 0] - c * found[:, :, 1]
-        if limits is not None:
-            force = np.clip(force, *np.reshape(limits, (-1, 2)).T)
-        force = np.where(np.arange(len(self))[:, None] == 0, 0.0, force)
-        return force[:, 0] if count == 1 else force
+        return motor_force(self, name)
 
     def _multipliers(self, name: Hashable) -> Float:
         """Forces of a joint's rows as steps have them: see `dynamics.tables.recombination`."""

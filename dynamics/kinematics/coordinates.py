@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Float = NDArray[np.float64]
 STILL = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(3))
 
+#: Period of an angle: two turns of a quaternion, one turn of a heading.
+PERIOD = {kinds.ANGLE: 4.0 * np.pi, kinds.HEADING_A: 2.0 * np.pi, kinds.HEADING_B: 2.0 * np.pi}
+
 #: Position, orientation, velocity (world), angular velocity (world) of a frame.
 Frame = tuple[Float, Float, Float, Float]
 

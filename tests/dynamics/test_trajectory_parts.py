@@ -185,6 +185,36 @@ def test_the_force_of_a_servo_is_what_accelerates_its_body(servo):
     np.testing.assert_allclose(H * force[2:], gain, atol=H * stiffness * 1e-11 + 1e-12)
 
 
+@pytest.mark.parametrize("options", [{}, {"every": 4}, {"accuracy": 1e-3}])
+def test_the_torque_of_a_stiff_servo_is_exact_over_many_turns(options):
+    """The rate at a node differs from that of the interval by 1e-4, and the servo multiplies it."""
+    mech = dy.Mechanism(gravity=(0, 0, 0))
+    wheel = mech.add_body(dy.Box(0.3, 0.2, 0.1, mass=2.0), name="wheel")
+    servo = dy.VelocityServo(1000.0, gear=2.0)
+    mech.add_joint(dy.Revolute(mech.world, wheel, (0, 0, 1), name="hinge", servo=servo))
+    model = mech.finalize(H)
+    targets = 20.0 + 20.0 * np.sin(0.05 * np.arange(200))
+    options = {"controls": {"hinge": targets}} | options
+    state = model.initial_state()
+    model.set_joint(state, "hinge", 0.0, 10.0)
+    motion = dy.simulate(model, state, 2.0, **options)
+    torque = motion.motor_force("hinge")
+    assert np.ptp(motion.joint("hinge")) > 2.0 * np.pi
+
+    # theory/step (3) about a fixed axis: I (w_k s_k - w_{k-1} s_{k-1}) = d f, s = cos of half the
+    # turn, d half of both intervals
+    n = model.n_bodies
+    first = layout.POSE * n + layout.TWIST * n + 5
+    now, past = motion.states[:, first], motion.states[:, first + layout.TWIST * n]
+    length, spacing = motion.intervals.T
+    other = 2.0 * spacing - length
+    swing = [w * np.sqrt(1.0 - (0.5 * h * w) ** 2) for w, h in ((now, length), (past, other))]
+    gain = wheel.inertia[2, 2] * (swing[0] - swing[1])
+    assert np.abs(torque).max() > 1e-3
+    # Newton's tolerance of velocities, 5e-12, and rounding of angles over h, times gear^2 c h
+    np.testing.assert_allclose((spacing * torque)[2:], gain[2:], atol=4e3 * H * 1e-11 + 1e-12)
+
+
 def test_springs_and_thrusters_have_motors_too():
     mech = dy.Mechanism()
     box = mech.add_body(dy.Box(0.1, 0.1, 0.1, mass=2.0), name="box", position=(0, 0, 1))
