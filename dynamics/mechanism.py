@@ -209,8 +209,8 @@ class Mechanism:
 
     def add_coupling(
         self,
-        leader: Joint,
-        follower: Joint,
+        leader: Joint | Hashable,
+        follower: Joint | Hashable,
         ratio: float = 1.0,
         offset: float = 0.0,
         *,
@@ -223,8 +223,8 @@ class Mechanism:
 
         Parameters
         ----------
-        leader, follower : Joint
-            Of one coordinate each, anywhere in the mechanism.
+        leader, follower : Joint or hashable
+            Of one coordinate each, anywhere in the mechanism, or their names.
         ratio : float, optional
             rad or m of the follower over rad or m of the leader. Two hinges may wind on without end
             where it is a ratio of whole numbers, as of teeth, the lower one up to 1000; with other
@@ -246,16 +246,21 @@ class Mechanism:
         UnknownNameError
             For joints of another mechanism.
         """
+        joints = list[Joint]()
         for one in (leader, follower):
-            if self.joints.get(getattr(one, "name", None)) is not one:
+            label = getattr(one, "name", one)
+            found = self.joints.get(label) if isinstance(label, Hashable) else None
+            if found is None or (isinstance(one, Joint) and found is not one):
                 raise UnknownNameError(
-                    f"a coupling is of {getattr(one, 'name', one)!r}, which is no joint of this "
-                    "mechanism; use what add_joint gave back"
+                    f"a coupling is of {label!r}, which is no joint of this mechanism; use what "
+                    "add_joint gave back, or its name"
                 )
-        name = f"{leader.name}~{follower.name}" if name is None else name
+            joints.append(found)
+        first, second = joints
+        name = f"{first.name}~{second.name}" if name is None else name
         self._check_open(f"add coupling {name!r}")
         self._check_name(name)
-        self.couplings[name] = coupling(leader, follower, name, ratio, offset)
+        self.couplings[name] = coupling(first, second, name, ratio, offset)
         self._used.add(name)
         return self.couplings[name]
 

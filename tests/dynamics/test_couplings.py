@@ -350,6 +350,19 @@ def test_a_follower_at_its_limit_holds_the_leader():
 # What is refused
 
 
+def test_joints_are_coupled_by_name_too():
+    mechanism = dy.Mechanism()
+    for name in "ab":
+        wheel = mechanism.add_body(dy.Cylinder(0.1, 0.02, mass=1.0), name=f"wheel {name}")
+        mechanism.add_joint(dy.Revolute(mechanism.world, wheel, (0, 0, 1), name=name))
+    made = mechanism.add_coupling("a", "b", ratio=-2.0)
+    assert (made.leader, made.follower, made.name) == ("a", "b", "a~b")
+    with pytest.raises(dy.UnknownNameError, match="of 'c', which is no joint.*or its name"):
+        mechanism.add_coupling("a", "c")
+    with pytest.raises(dy.UnknownNameError, match=r"of \['a', 'b'\], which is no joint"):
+        mechanism.add_coupling(["a", "b"], "b")
+
+
 def test_what_couples_nothing_is_refused_and_leaves_nothing():
     mechanism = arm(coupled=False)
     shoulder, elbow = mechanism.joints["shoulder"], mechanism.joints["elbow"]
