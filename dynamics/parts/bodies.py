@@ -94,7 +94,7 @@ OPTIONS = (*BodyOptions.__annotations__, "name")
 #: Words for options of bodies elsewhere.
 MEANT = {
     "pos": "position", "x": "position", "quaternion": "orientation", "rotation": "orientation",
-    "damping": "drag", "com": "center_of_mass",
+    "damping": "drag", "com": "center_of_mass", "colour": "color", "rgba": "color",
 }  # fmt: skip
 
 
@@ -113,6 +113,7 @@ def body(
     collisions: tuple[Geometry, ...] = (),
     any_inertia: bool = False,
     center_of_mass: ArrayLike | None = None,
+    color: ArrayLike | None = None,
     **unknown: Any,
 ) -> Body:
     """Make a body from a shape, or from mass and inertia; see `Body`.
@@ -144,6 +145,8 @@ def body(
         Whether to take an inertia that no rigid body has, as files of robots have them.
     center_of_mass : array_like, shape (3,), optional
         Where gravity pulls at a body with an inertia of 6 x 6; by default the origin.
+    color : array_like, shape (3,) or (4,), optional
+        Red, green, blue and opacity of the shape on pages, each from 0 to 1.
 
     Returns
     -------
@@ -152,7 +155,8 @@ def body(
     Raises
     ------
     ValueError
-        Where mass or inertia is missing, not finite, not positive definite or none of a rigid
+        For a color of a body without a shape, or with visuals, which have their own. Where mass or
+        inertia is missing, not finite, not positive definite or none of a rigid
         body (each principal moment at most the sum of the others).
     """
     label = f"body {name!r}"
@@ -191,6 +195,14 @@ def body(
             raise ValueError(
                 f"{label}: the origin of a body is its centre of mass, unless its inertia is 6 x 6"
             )
+    if color is not None:
+        if shape is None or visuals:
+            raise ValueError(f"color of {label} is that of its shape: it must have one, no visuals")
+        given = rotation.as_numbers(color, (np.size(color),), f"color of {label}")
+        if given.size not in (3, 4) or given.min() < 0.0 or given.max() > 1.0:
+            raise ValueError(f"color of {label} is {given}, and must be 3 or 4 numbers from 0 to 1")
+        still, rgba = np.array([1.0, 0.0, 0.0, 0.0]), np.append(given, 1.0)[:4]
+        visuals = (Geometry(shape, np.zeros(3), still, rgba),)
     for value, what in ((drag, "drag"), (spin_drag, "spin_drag")):
         if not (np.isfinite(value) and value >= 0.0):
             raise ValueError(f"{what} of {label} is {value}, and must be finite and not negative")

@@ -71,6 +71,7 @@ class BodyOptions(TypedDict, total=False):
     collisions: tuple[Any, ...]
     center_of_mass: ArrayLike | None
     any_inertia: bool
+    color: ArrayLike | None
 
 
 class JointOptions(TypedDict, total=False):

@@ -66,6 +66,20 @@ def test_an_unknown_option_of_a_model_is_named_with_the_one_that_is_meant():
     mechanism.add_body(name="c", **GOOD)  # nothing was finalized
 
 
+def test_a_color_is_three_or_four_numbers_for_a_shape():
+    ball = dy.Sphere(0.1, mass=1.0)
+    mechanism = dy.Mechanism()
+    for color in ([0.1, 0.2], [0.1, 0.2, 1.1], [-0.1, 0.2, 0.3], np.zeros((2, 2))):
+        with pytest.raises(ValueError, match="color of body 'b'"):
+            mechanism.add_body(ball, name="b", color=color)
+    with pytest.raises(TypeError, match="color of body 'b' must hold real numbers, not 'red'"):
+        mechanism.add_body(ball, name="b", color="red")
+    with pytest.raises(ValueError, match="color of body 'b' is that of its shape"):
+        mechanism.add_body(name="b", color=[1, 0, 0], **GOOD)
+    with pytest.raises(TypeError, match="takes no colour=; use color="):
+        mechanism.add_body(ball, name="b", colour=[1, 0, 0])
+
+
 def test_names_differ():
     mechanism, a, b = pair()
     with pytest.raises(ValueError, match="name 'a' is in use"):

@@ -497,6 +497,21 @@ def test_a_mesh_that_many_bodies_show_is_in_the_page_once():
     assert [part["mesh"] for one in scene["bodies"] for part in one["parts"]] == 10 * [0, 1]
 
 
+def test_a_body_of_ones_own_has_the_color_that_was_given():
+    mech = dy.Mechanism()
+    two = dy.Compound([
+        (dy.Sphere(0.1, mass=1.0), (0, 0, 0.2)), (dy.Box(0.1, 0.1, 0.1, mass=1.0), (0, 0, -0.2)),
+    ]).centered()  # fmt: skip
+    red = mech.add_body(two, name="red", color=(0.8, 0.2, 0.1))
+    clear = mech.add_body(dy.Sphere(0.1, mass=1.0), name="clear", color=(0, 0, 1, 0.5))
+    plain = mech.add_body(two, name="plain")
+    assert [part.color for part in looks.looks_of(red, 0)] == [(0.8, 0.2, 0.1, 1.0)] * 2
+    assert [part.color for part in looks.looks_of(clear, 0)] == [(0.0, 0.0, 1.0, 0.5)]
+    assert [part.kind for part in looks.looks_of(red, 0)] == ["sphere", "box"]
+    for one, other in zip(looks.looks_of(red, 0), looks.looks_of(plain, 0)):
+        assert one.position.tolist() == other.position.tolist()
+
+
 def test_colors_of_a_mesh_file_are_drawn_unless_the_body_has_its_own(tmp_path):
     trimesh = pytest.importorskip("trimesh")
     made = trimesh.Trimesh(TETRAHEDRON, FACES, process=False)
