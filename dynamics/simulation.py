@@ -66,7 +66,7 @@ def simulate(
     """Simulate and record.
 
     Without a controller the whole run stays in compiled code. A controller written in Python costs
-    some 3 microseconds per step in addition to its own time.
+    some 10 microseconds per step in addition to its own time.
 
     Parameters
     ----------

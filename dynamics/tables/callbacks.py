@@ -8,6 +8,7 @@ called again, and `Callback.reraise` raises it.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any
@@ -19,7 +20,6 @@ from dynamics import interrupts, rotation
 
 __all__ = ["Callback", "constraint", "of_bodies", "potential", "wrench"]
 
-POINTER = ctypes.POINTER(ctypes.c_double)
 Float = NDArray[np.float64]
 #: Pose of the world.
 AT_REST = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
@@ -42,13 +42,14 @@ class Callback:
     """
 
     def __init__(self, function: Callable[..., None], shapes: tuple[tuple[int, ...], ...]) -> None:
-        self.function, self.shapes = function, shapes
+        self.function = function
+        self._views = [(ctypes.c_double * math.prod(shape), shape) for shape in shapes]
         self._errors: dict[int, BaseException] = {}  # by thread; from then on it is not called
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *[POINTER] * len(shapes))
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * len(shapes))
         self._c = prototype(self._call)
         self.address = int(ctypes.cast(self._c, ctypes.c_void_p).value or 0)
 
-    def _call(self, *pointers: Any) -> int:
+    def _call(self, *addresses: int) -> int:
         deferred = interrupts.current()
         try:
             if self._errors and get_ident() in self._errors:
@@ -56,11 +57,10 @@ class Callback:
             if deferred is not None:
                 deferred.deliver()
                 deferred.open = True
-            arrays = (
-                np.ctypeslib.as_array(p, (max(1, int(np.prod(s))),))[: int(np.prod(s))].reshape(s)
-                for p, s in zip(pointers, self.shapes)
-            )
-            self.function(*arrays)
+            self.function(*[
+                np.ndarray(shape, np.float64, kind.from_address(at))  # type: ignore[arg-type]
+                for at, (kind, shape) in zip(addresses, self._views)
+            ])  # fmt: skip
             if deferred is not None:
                 deferred.open = False
         except BaseException as error:  # nothing may leave a C function
