@@ -16,8 +16,17 @@ from graphsys.analysis.partition import find_partition, mirror
 from graphsys.analysis.supervariables import FEWEST_NODES
 from graphsys.interop.sparse_linalg import FactorizedMatrix
 from graphsys.matrix.from_scipy import canonical
+from graphsys.numeric import small_matrix
 
 EPS = np.finfo(float).eps
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_dense_factors():
+    """All matrices are analyzed here: small ones would get dense factors at first."""
+    rows, small_matrix.SMALL_ROWS = small_matrix.SMALL_ROWS, 0
+    yield
+    small_matrix.SMALL_ROWS = rows
 
 
 def found(A):
