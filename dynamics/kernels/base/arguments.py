@@ -91,7 +91,7 @@ class Work(NamedTuple):
     given: Any  # (2 m,): users' impulses of the last interval at the start of the step, of this one
     past: Any  # (m,): three such, u_prev and the velocities of the two intervals before that
     dc: Any  # (SLOTS,): change of the numbers of contacts
-    contacts: Any  # ((CONTACT_WORK + 1) contacts + 1 + ISLAND_SIZE n + GAUSS_SEIDEL_WORK,): work
+    contacts: Any  # ((CONTACT_WORK + 1) contacts + 37 + ISLAND_SIZE n + GAUSS_SEIDEL_WORK,): work
 
 
 @record

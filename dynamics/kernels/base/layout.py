@@ -187,20 +187,19 @@ NEXT_AT = 84  # (12,): row N at the end
 GAP_AT = 96  # gap at the end, m
 SPEED_AT = 97  # e N u at an impact, or the speed of a limit; 0: the gap is held
 ACTIVE_AT = 98  # 1 if the contact takes part, 0 if not, or one of the marks below
-K_AT = 99  # stiffness of the normal
-K_BLOCKS_AT = 100  # (3 6,): stiffness of each friction block
-FREE_AT = 118  # step of gamma with all bodies held
-FREE_BLOCKS_AT = 119  # (3 2,): step of each beta with all bodies held
-SECOND_AT = 125  # second order of gamma s
-MASS_AT = 126  # effective mass of N, in active contacts
-BLOCK_MASS_AT = 127  # (3,): effective mass of the first row of each friction block
-SUM_AT = 130  # (3 12,): three rows of the product K W
-BARRIER_AT = 166  # own barrier, if above that of the interval
-UNDECIDED_AT = 167  # 1 if `gauss_seidel` solves the contact: it is not in the matrix then
-RESTITUTION_AT = 168  # part of its restitution that a contact bounces with; negative if it did
-ISLAND_AT = 169  # its island: see `contacts.islands`
-FACTORED_AT = 170  # (12,): row N at the end that is in the matrix
-CONTACT_WORK = 182
+ISLAND_AT = 99  # its island: see `contacts.islands`
+BARRIER_AT = 100  # own barrier, if above that of the interval
+UNDECIDED_AT = 101  # 1 if `gauss_seidel` solves the contact: it is not in the matrix then
+MASS_AT = 102  # effective mass of N, in active contacts
+BLOCK_MASS_AT = 103  # (3,): effective mass of the first row of each friction block
+K_AT = 106  # stiffness of the normal
+K_BLOCKS_AT = 107  # (3 6,): stiffness of each friction block
+FREE_AT = 125  # step of gamma with all bodies held
+FREE_BLOCKS_AT = 126  # (3 2,): step of each beta with all bodies held
+RESTITUTION_AT = 132  # part of its restitution that a contact bounces with; negative if it did
+FACTORED_AT = 133  # (12,): row N at the end that is in the matrix
+CONTACT_WORK = 145
+SUMS = 3 * SLOPES  # three rows of the product K W of one contact, after the list of contacts
 T_SIZE = 2 * SLOPES  # of one friction block
 # Stiffness of a friction block: d beta by d gamma of the normal (2,), by d(T u) (2 x 2, row-major)
 K_SPEED = 2
@@ -215,8 +214,9 @@ COLUMNS = 8
 #: Marks of a contact: it must act as it was passed; it is left out, or bounced, and is checked.
 MUST_ACT, LEFT_OUT, BOUNCED = 2.0, -1.0, -2.0
 
-# Record of a body about islands, after all contacts and the list of those that act (their number,
-# then which). An island has the number of one of its bodies; its numbers are in that body's record.
+# Record of a body about islands, after all contacts, the list of those that act (their number,
+# then which) and `SUMS`. An island has the number of one of its bodies; its numbers are in that
+# body's record.
 ISLAND = 0  # number of the body's island
 PHASE = 1  # of the island: a mark below
 MOMENTUM_ERROR = 2  # over units, as all errors
@@ -232,7 +232,8 @@ CORRECTED = 11  # 1 if that step has a second order
 BEST = 12  # least contact error with momenta there
 STALLED = 13  # iterations since it was halved
 GAINED = 14  # momentum error over that of the iteration before
-ISLAND_SIZE = 15
+QUADRATIC = 15  # of the predicted step, over units of energy
+ISLAND_SIZE = 16
 #: Phases: its equations are being solved, are solved, or wait for another start.
 OPEN, SETTLED, LOST = 1.0, 0.0, -1.0
 
@@ -259,8 +260,9 @@ def node_size(bodies: int, all_rows: int, wrenches: int = 0) -> int:
 
 
 def contact_work_size(contacts: int, bodies: int) -> int:
-    """Length of the work arrays of contacts, the list of those that act, and islands."""
-    return (CONTACT_WORK + 1) * contacts + 1 + ISLAND_SIZE * bodies if contacts else 0
+    """Length of the work arrays of contacts, the list of those that act, sums and islands."""
+    own = (CONTACT_WORK + 1) * contacts + 1 + SUMS
+    return own + ISLAND_SIZE * bodies if contacts else 0
 
 
 def work_size(

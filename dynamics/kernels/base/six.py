@@ -50,6 +50,18 @@ if CHECKED:
         )
 
     @kernel
+    def plus_multiple(sums, scale, a):
+        """Sums + scale a."""
+        return (
+            sums[0] + scale * a[0],
+            sums[1] + scale * a[1],
+            sums[2] + scale * a[2],
+            sums[3] + scale * a[3],
+            sums[4] + scale * a[4],
+            sums[5] + scale * a[5],
+        )
+
+    @kernel
     def add(r, at, sums):
         """r[at:at + 6] <- r[at:at + 6] + sums."""
         for i in range(6):
@@ -133,21 +145,34 @@ else:
 
         return registers.six(), generate
 
+    def fused(builder, sums, scale, a):
+        """Sums + scale a, fused."""
+        vector = registers.VECTOR
+        lanes = ir.Constant(vector, ir.Undefined)
+        for i in range(6):
+            lanes = builder.insert_element(lanes, scale, ir.Constant(ir.IntType(32), i))
+        kind = ir.FunctionType(vector, [vector] * 3)
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.fmuladd.v6f64")
+        return builder.call(function, [lanes, a, sums])
+
     @intrinsic
     def plus(typing, sums, scale, x, at):
         """Sums + scale x[at:at + 6]."""
-        vector = registers.VECTOR
 
         def generate(context, builder, signature, arguments):
             place = place_of_numbers(context, builder, signature, arguments, 2)
-            lanes = ir.Constant(vector, ir.Undefined)
-            for i in range(6):
-                lanes = builder.insert_element(lanes, arguments[1], ir.Constant(ir.IntType(32), i))
-            kind = ir.FunctionType(vector, [vector] * 3)
-            fused = cgutils.get_or_insert_function(builder.module, kind, "llvm.fmuladd.v6f64")
-            return builder.call(fused, [lanes, builder.load(place, align=8), arguments[0]])
+            return fused(builder, arguments[0], arguments[1], builder.load(place, align=8))
 
         return registers.six(registers.six, types.float64, x, at), generate
+
+    @intrinsic
+    def plus_multiple(typing, sums, scale, a):
+        """Sums + scale a."""
+
+        def generate(context, builder, signature, arguments):
+            return fused(builder, *arguments)
+
+        return registers.six(registers.six, types.float64, registers.six), generate
 
     @intrinsic
     def add(typing, r, at, sums):

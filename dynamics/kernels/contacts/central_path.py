@@ -101,28 +101,26 @@ def follow(plan, constant, h, least, u, c, contacts):
 
 
 @kernel
-def slide(plan, constant, least, u, c, contacts):
-    """`follow` for `interior_point`: eta <- T u, eta0 on the path; linearized cones as there."""
-    for nth in range(acting_contacts(plan, contacts)):
-        k = acting_contact(plan, contacts, nth)
-        w = k * CONTACT_WORK
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        slot = plan[at + SLOT]
-        kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
-        for i in range(plan[at + BLOCKS]):
-            q = slot + CONES + BLOCK * i
-            to = w + T_AT + T_SIZE * i
-            x, y = (
-                contact_rate(plan, at, contacts, to, u),
-                contact_rate(plan, at, contacts, to + SLOPES, u),
-            )
-            head = constant[p + FRICTION + i] * c[slot]
-            if i == 0 and plan[at + FACETS] > 0:
-                mass = contacts[w + BLOCK_MASS_AT + i]
-                z0, z1 = c[q] - mass * x, c[q + 1] - mass * y
-                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
-                polygon_path(plan[at + FACETS], head, kappa, mass, z0, z1, c, q, tail)
-            else:
-                heat, _ = sliding(kappa / head, x, y)
-                c[q + ETA0], c[q + ETA], c[q + ETA + 1] = heat, x, y
+def slide(plan, constant, kappa, k, u, c, contacts):
+    """`follow` of one contact for `interior_point`: eta <- T u, eta0 on the path.
+
+    Linearized cones as there.
+    """
+    w, at = k * CONTACT_WORK, plan[CONTACT_AT] + k * CONTACT_FIELDS
+    p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
+    for i in range(plan[at + BLOCKS]):
+        q = slot + CONES + BLOCK * i
+        to = w + T_AT + T_SIZE * i
+        x, y = (
+            contact_rate(plan, at, contacts, to, u),
+            contact_rate(plan, at, contacts, to + SLOPES, u),
+        )
+        head = constant[p + FRICTION + i] * c[slot]
+        if i == 0 and plan[at + FACETS] > 0:
+            mass = contacts[w + BLOCK_MASS_AT + i]
+            z0, z1 = c[q] - mass * x, c[q + 1] - mass * y
+            tail = slot + CONES + BLOCK * plan[at + BLOCKS]
+            polygon_path(plan[at + FACETS], head, kappa, mass, z0, z1, c, q, tail)
+        else:
+            heat, _ = sliding(kappa / head, x, y)
+            c[q + ETA0], c[q + ETA], c[q + ETA + 1] = heat, x, y

@@ -31,7 +31,6 @@ from dynamics.kernels.base.layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
-    CORRECTED,
     ENERGY,
     ETA,
     ETA0,
@@ -47,14 +46,12 @@ from dynamics.kernels.base.layout import (
     K_SPEED,
     MASS_AT,
     NEXT_AT,
-    SECOND_AT,
     SLACK,
     SLOPES,
     SLOT,
     SOFTNESS,
     SPEED_AT,
     STEP_PART,
-    SUM_AT,
     T_AT,
     T_SIZE,
     TURNING_PACE,
@@ -64,7 +61,7 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
-from dynamics.kernels.base.six import load_six, nothing, plus, put
+from dynamics.kernels.base.six import load_six, nothing, plus, plus_multiple, put
 from dynamics.kernels.contacts.islands import contact_island
 from dynamics.kernels.contacts.linear_cone import polygon_law
 from dynamics.kernels.contacts.rows import (
@@ -75,6 +72,8 @@ from dynamics.kernels.contacts.rows import (
 )
 from dynamics.kernels.interval.matrix import add_outer
 
+#: Friction blocks of a contact at most: sliding, torsional, rolling.
+MOST_BLOCKS = 3
 #: Largest stiffness of a contact over its effective mass. Pivots of its bodies lose all digits
 #: beyond.
 STIFFEST = 1e11
@@ -95,31 +94,35 @@ def normal_error(plan, constant, h, k, u, c, contacts):
 
 
 @kernel
+def take_step_of(plan, k, dc, contacts, c):
+    """c <- c + part dc of one contact, with the part of its island."""
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    part = contacts[contact_island(plan, contacts, k) + STEP_PART]
+    slot = plan[at + SLOT]
+    for j in range(slot, slot + numbers_of(plan, at)):
+        c[j] += part * dc[j]
+
+
+@kernel
 def take_step(plan, dc, contacts, c):
-    """c <- c + part dc of the contacts that act, with the part of each island."""
+    """`take_step_of` of the contacts that act."""
     for nth in range(acting_contacts(plan, contacts)):
-        k = acting_contact(plan, contacts, nth)
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        part = contacts[contact_island(plan, contacts, k) + STEP_PART]
-        slot = plan[at + SLOT]
-        for j in range(numbers_of(plan, at)):
-            c[slot + j] += part * dc[slot + j]
+        take_step_of(plan, acting_contact(plan, contacts, nth), dc, contacts, c)
 
 
 @kernel
 def push_out(plan, c, contacts, r):
     """r <- r - W^T (gamma, beta)."""
-    n = plan[BODIES]
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        subtract_row(plan, n, at, contacts, w + W_AT, c[slot], r)
+        if plan[at + BLOCKS] == 0:
+            subtract_row(plan, plan[BODIES], at, contacts, w + W_AT, c[slot], r)
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
-            subtract_row(plan, n, at, contacts, w + T_AT + T_SIZE * i, c[q], r)
-            subtract_row(plan, n, at, contacts, w + T_AT + T_SIZE * i + SLOPES, c[q + 1], r)
+            subtract_block(plan, at, contacts, w, i, c[slot], c[q], c[q + 1], r)
 
 
 @kernel
@@ -130,6 +133,19 @@ def subtract_row(plan, n, at, W, to, part, r):
         put(r, TWIST * a, plus(load_six(r, TWIST * a), -part, W, to))
     if b < n:
         put(r, TWIST * b, plus(load_six(r, TWIST * b), -part, W, to + TWIST))
+
+
+@kernel
+def subtract_block(plan, at, W, w, i, normal, one, two, r):
+    """r <- r - W^T (one, two) of both rows of a friction block; of N, too, with the first."""
+    n, a, b = plan[BODIES], plan[at + A], plan[at + B]
+    to = w + T_AT + T_SIZE * i
+    first = normal if i == 0 else 0.0
+    for side in range(0 if a < n else 1, 2 if b < n else 1):
+        body, row = (b, to + TWIST) if side == 1 else (a, to)
+        sums = plus(load_six(r, TWIST * body), -first, W, row - SLOPES)
+        sums = plus(sums, -one, W, row)
+        put(r, TWIST * body, plus(sums, -two, W, row + SLOPES))
 
 
 @kernel
@@ -251,86 +267,77 @@ def sliding_law(head, target, b0, b1, heat, x, y):
 
 
 @kernel
-def correct(plan, stepped, dc, contacts):
-    """Second order of gamma s along the step dc where there is one, for the next `condense`.
-
-    See Mehrotra, SIAM J. Optim. 2, 1992: islands that are aimed at the last barrier have none.
-    """
-    for nth in range(acting_contacts(plan, contacts)):
-        k = acting_contact(plan, contacts, nth)
-        slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
-        second = 0.0
-        if stepped and contacts[contact_island(plan, contacts, k) + CORRECTED] != 0.0:
-            second = dc[slot] * dc[slot + SLACK]
-        contacts[k * CONTACT_WORK + SECOND_AT] = second
-
-
-@kernel
 def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
     """K and the free steps of every contact at a barrier or its own; r <- r - W^T (free steps).
 
     ``kappa`` is over units of energy. Friction by `friction_law` where contacts are ``on_path``,
     else by `sliding_law`.
     """
-    n, least = plan[BODIES], kappa
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
-        w = k * CONTACT_WORK
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        slot = plan[at + SLOT]
-        if contacts[w + UNDECIDED_AT] != 0.0:
-            for j in range(K_AT, SECOND_AT):
-                contacts[w + j] = 0.0
-            continue
-        kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
-        gamma, s = c[slot], c[slot + SLACK]
-        soft = 0.0
-        if contacts[w + SPEED_AT] == 0.0:
-            soft = constant[p + SOFTNESS] / (h * h)
-        # s dgamma + gamma (N du + soft dgamma + e) = kappa - gamma s
-        e = normal_error(plan, constant, h, k, u, c, contacts)
-        stiff, free = 0.0, 0.0
-        if not is_dry_friction(plan, k):
-            give = max(s + soft * gamma, gamma / (STIFFEST * contacts[w + MASS_AT]))
-            stiff = gamma / give
-            free = (kappa - contacts[w + SECOND_AT] - gamma * s - gamma * e) / give
-        contacts[w + K_AT] = stiff
-        contacts[w + FREE_AT] = free
-        if on_path:
-            for j in range(SLOPES):
-                contacts[w + FACTORED_AT + j] = contacts[w + NEXT_AT + j]
-        subtract_row(plan, n, at, contacts, w + W_AT, free, r)
-        for i in range(plan[at + BLOCKS]):
-            q = slot + CONES + BLOCK * i
-            friction = constant[p + FRICTION + i]
-            to = w + T_AT + T_SIZE * i
-            head = friction * gamma
-            facets = plan[at + FACETS] if i == 0 else 0
-            x, y = c[q + ETA], c[q + ETA + 1]
-            if on_path or facets > 0:
-                x = contact_rate(plan, at, contacts, to, u)
-                y = contact_rate(plan, at, contacts, to + SLOPES, u)
-            if facets > 0:
-                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
-                law = polygon_law(facets, head, kappa, x, y, c, q, tail)
-            elif on_path:
-                r6, r7, r8 = cone_errors(head, c, q, kappa)
-                law = friction_law(head, c, q, r6, r7, r8, c[q + ETA] - x, c[q + ETA + 1] - y)
-            else:
-                law = sliding_law(head, kappa, c[q], c[q + 1], c[q + ETA0], x, y)
-            place = w + K_BLOCKS_AT + K_BLOCK * i
-            # beta = free0 + by_head m (free - stiff N du) + by_speed T du
-            contacts[place] = -friction * law[2] * stiff
-            contacts[place + 1] = -friction * law[3] * stiff
-            for j in range(4):
-                contacts[place + K_SPEED + j] = law[4 + j]
-            f0 = law[0] + friction * law[2] * free
-            f1 = law[1] + friction * law[3] * free
-            contacts[w + FREE_BLOCKS_AT + 2 * i] = f0
-            contacts[w + FREE_BLOCKS_AT + 2 * i + 1] = f1
-            subtract_row(plan, n, at, contacts, to, f0, r)
-            subtract_row(plan, n, at, contacts, to + SLOPES, f1, r)
+        unit = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + ENERGY]
+        barrier = max(kappa * unit, contacts[k * CONTACT_WORK + BARRIER_AT])
+        condense_contact(plan, constant, h, barrier, 0.0, on_path, k, u, c, contacts, r)
+
+
+@kernel
+def condense_contact(plan, constant, h, kappa, second, on_path, k, u, c, contacts, r):
+    """`condense` of one contact at a barrier, given the second order of gamma s."""
+    w = k * CONTACT_WORK
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+    slot, blocks = plan[at + SLOT], plan[at + BLOCKS]
+    if contacts[w + UNDECIDED_AT] != 0.0:
+        for j in range(K_AT, FREE_BLOCKS_AT + 2 * MOST_BLOCKS):
+            contacts[w + j] = 0.0
+        return
+    gamma, s = c[slot], c[slot + SLACK]
+    soft = 0.0
+    if contacts[w + SPEED_AT] == 0.0:
+        soft = constant[p + SOFTNESS] / (h * h)
+    # s dgamma + gamma (N du + soft dgamma + e) = kappa - gamma s
+    e = normal_error(plan, constant, h, k, u, c, contacts)
+    stiff, free = 0.0, 0.0
+    if not is_dry_friction(plan, k):
+        give = max(s + soft * gamma, gamma / (STIFFEST * contacts[w + MASS_AT]))
+        stiff = gamma / give
+        free = (kappa - second - gamma * s - gamma * e) / give
+    contacts[w + K_AT] = stiff
+    contacts[w + FREE_AT] = free
+    if on_path:
+        for j in range(SLOPES):
+            contacts[w + FACTORED_AT + j] = contacts[w + NEXT_AT + j]
+    if blocks == 0:
+        subtract_row(plan, plan[BODIES], at, contacts, w + W_AT, free, r)
+    for i in range(blocks):
+        q = slot + CONES + BLOCK * i
+        friction = constant[p + FRICTION + i]
+        to = w + T_AT + T_SIZE * i
+        head = friction * gamma
+        facets = plan[at + FACETS] if i == 0 else 0
+        x, y = c[q + ETA], c[q + ETA + 1]
+        if on_path or facets > 0:
+            x = contact_rate(plan, at, contacts, to, u)
+            y = contact_rate(plan, at, contacts, to + SLOPES, u)
+        if facets > 0:
+            tail = slot + CONES + BLOCK * blocks
+            law = polygon_law(facets, head, kappa, x, y, c, q, tail)
+        elif on_path:
+            r6, r7, r8 = cone_errors(head, c, q, kappa)
+            law = friction_law(head, c, q, r6, r7, r8, c[q + ETA] - x, c[q + ETA + 1] - y)
+        else:
+            law = sliding_law(head, kappa, c[q], c[q + 1], c[q + ETA0], x, y)
+        place = w + K_BLOCKS_AT + K_BLOCK * i
+        # beta = free0 + by_head m (free - stiff N du) + by_speed T du
+        contacts[place] = -friction * law[2] * stiff
+        contacts[place + 1] = -friction * law[3] * stiff
+        for j in range(4):
+            contacts[place + K_SPEED + j] = law[4 + j]
+        f0 = law[0] + friction * law[2] * free
+        f1 = law[1] + friction * law[3] * free
+        contacts[w + FREE_BLOCKS_AT + 2 * i] = f0
+        contacts[w + FREE_BLOCKS_AT + 2 * i + 1] = f1
+        subtract_block(plan, at, contacts, w, i, free, f0, f1, r)
 
 
 @kernel
@@ -339,26 +346,26 @@ def chord_steps(plan, constant, h, u, c, contacts, r):
 
     On the central path only speeds have an error e: gap and s, T u and eta. Free steps are K e.
     """
-    n = plan[BODIES]
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
         e = normal_error(plan, constant, h, k, u, c, contacts)
-        contacts[w + FREE_AT] = -contacts[w + K_AT] * e
-        subtract_row(plan, n, at, contacts, w + W_AT, contacts[w + FREE_AT], r)
+        normal = -contacts[w + K_AT] * e
+        contacts[w + FREE_AT] = normal
+        if plan[at + BLOCKS] == 0:
+            subtract_row(plan, plan[BODIES], at, contacts, w + W_AT, normal, r)
         for i in range(plan[at + BLOCKS]):
             q, to = slot + CONES + BLOCK * i, w + T_AT + T_SIZE * i
             one = contact_rate(plan, at, contacts, to, u) - c[q + ETA]
             two = contact_rate(plan, at, contacts, to + SLOPES, u) - c[q + ETA + 1]
-            for j in range(2):
-                place = w + K_BLOCKS_AT + K_BLOCK * i
-                free = contacts[place + j] * e
-                place += K_SPEED + 2 * j
-                free += contacts[place] * one + contacts[place + 1] * two
-                contacts[w + FREE_BLOCKS_AT + 2 * i + j] = free
-                subtract_row(plan, n, at, contacts, to + SLOPES * j, free, r)
+            place, free = w + K_BLOCKS_AT + K_BLOCK * i, w + FREE_BLOCKS_AT + 2 * i
+            speed = place + K_SPEED
+            f0 = contacts[place] * e + contacts[speed] * one + contacts[speed + 1] * two
+            f1 = contacts[place + 1] * e + contacts[speed + 2] * one + contacts[speed + 3] * two
+            contacts[free], contacts[free + 1] = f0, f1
+            subtract_block(plan, at, contacts, w, i, normal, f0, f1, r)
 
 
 @kernel
@@ -379,23 +386,24 @@ def add_contact_row(plan, n, at, scale, contacts, left, right, values):
 @kernel
 def add_three(values, at, W, left, right):
     """`add_outer` of three rows at left and at right, each SLOPES after the one before."""
+    one, two = load_six(W, left), load_six(W, left + SLOPES)
+    three = load_six(W, left + 2 * SLOPES)
     for j in range(6):
-        column = plus(load_six(values, at + 6 * j), W[right + j], W, left)
-        column = plus(column, W[right + SLOPES + j], W, left + SLOPES)
-        column = plus(column, W[right + 2 * SLOPES + j], W, left + 2 * SLOPES)
-        put(values, at + 6 * j, column)
+        column = plus_multiple(load_six(values, at + 6 * j), W[right + j], one)
+        column = plus_multiple(column, W[right + SLOPES + j], two)
+        put(values, at + 6 * j, plus_multiple(column, W[right + 2 * SLOPES + j], three))
 
 
 @kernel
 def add_contacts(plan, contacts, values):
     """values <- values + W^T K W_next of every contact; K as `condense` left it."""
-    n = plan[BODIES]
+    n, row = plan[BODIES], CONTACT_WORK * plan[CONTACTS] + 1 + plan[CONTACTS]
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         w = k * CONTACT_WORK
         a, b = plan[at + A], plan[at + B]
-        stiff, next_at, row = contacts[w + K_AT], w + NEXT_AT, w + SUM_AT
+        stiff, next_at = contacts[w + K_AT], w + NEXT_AT
         if plan[at + BLOCKS] == 0:
             add_contact_row(plan, n, at, stiff, contacts, w + W_AT, next_at, values)
         for i in range(plan[at + BLOCKS]):
@@ -403,12 +411,14 @@ def add_contacts(plan, contacts, values):
             # -(K_jN N_next + K_j1 T_1 + K_j2 T_2) for T_j, N with the first
             first = stiff if i == 0 else 0.0
             for e in range(0 if a < n else TWIST, SLOPES if b < n else TWIST, TWIST):
-                put(contacts, row + e, plus(nothing(), first, contacts, next_at + e))
+                normal = load_six(contacts, next_at + e)
+                x, y = load_six(contacts, one + e), load_six(contacts, one + SLOPES + e)
+                put(contacts, row + e, plus_multiple(nothing(), first, normal))
                 for j in range(2):
                     speed = place + K_SPEED + 2 * j
-                    sums = plus(nothing(), -contacts[place + j], contacts, next_at + e)
-                    sums = plus(sums, -contacts[speed], contacts, one + e)
-                    sums = plus(sums, -contacts[speed + 1], contacts, one + SLOPES + e)
+                    sums = plus_multiple(nothing(), -contacts[place + j], normal)
+                    sums = plus_multiple(sums, -contacts[speed], x)
+                    sums = plus_multiple(sums, -contacts[speed + 1], y)
                     put(contacts, row + SLOPES * (1 + j) + e, sums)
             left = one - SLOPES
             if a < n:
@@ -471,43 +481,29 @@ def normal_step(plan, constant, h, k, rows, du, u, c, contacts, dc):
 
 
 @kernel
-def normal_steps_of(plan, constant, h, rows, du, u, c, contacts, dc):
-    """`normal_step` of the contacts that act."""
-    for nth in range(acting_contacts(plan, contacts)):
-        k = acting_contact(plan, contacts, nth)
-        normal_step(plan, constant, h, k, rows, du, u, c, contacts, dc)
+def step_of(plan, constant, h, k, rows, du, u, c, contacts, dc):
+    """Step of the numbers of a contact, given that of the velocities: `normal_step`."""
+    w, at = k * CONTACT_WORK, plan[CONTACT_AT] + k * CONTACT_FIELDS
+    slot = plan[at + SLOT]
+    normal = normal_step(plan, constant, h, k, rows, du, u, c, contacts, dc)
+    for j in range(CONES + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):
+        dc[slot + j] = 0.0
+    for i in range(plan[at + BLOCKS]):
+        q, to = slot + CONES + BLOCK * i, w + T_AT + T_SIZE * i
+        place, free = w + K_BLOCKS_AT + K_BLOCK * i, w + FREE_BLOCKS_AT + 2 * i
+        speed = place + K_SPEED
+        one = contact_rate(plan, at, contacts, to, du)
+        two = contact_rate(plan, at, contacts, to + SLOPES, du)
+        dc[q + ETA0], dc[q + ETA], dc[q + ETA + 1] = 0.0, 0.0, 0.0  # by `central_path`
+        f0 = contacts[free] + contacts[place] * normal
+        f1 = contacts[free + 1] + contacts[place + 1] * normal
+        dc[q] = f0 + contacts[speed] * one + contacts[speed + 1] * two
+        dc[q + 1] = f1 + contacts[speed + 2] * one + contacts[speed + 3] * two
 
 
 @kernel
 def steps_of(plan, constant, h, rows, du, u, c, contacts, dc):
-    """Step of the numbers of contacts that act, given that of the velocities: `normal_step`."""
+    """`step_of` of the contacts that act."""
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
-        w = k * CONTACT_WORK
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        slot = plan[at + SLOT]
-        normal = normal_step(plan, constant, h, k, rows, du, u, c, contacts, dc)
-        for j in range(CONES + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):
-            dc[slot + j] = 0.0
-        for i in range(plan[at + BLOCKS]):
-            q = slot + CONES + BLOCK * i
-            to = w + T_AT + T_SIZE * i
-            place = w + K_BLOCKS_AT + K_BLOCK * i
-            one, two = (
-                contact_rate(plan, at, contacts, to, du),
-                contact_rate(plan, at, contacts, to + SLOPES, du),
-            )
-            free = w + FREE_BLOCKS_AT + 2 * i
-            dc[q + ETA0], dc[q + ETA], dc[q + ETA + 1] = 0.0, 0.0, 0.0  # by `central_path`
-            dc[q] = (
-                contacts[free]
-                + contacts[place] * normal
-                + contacts[place + K_SPEED] * one
-                + contacts[place + K_SPEED + 1] * two
-            )
-            dc[q + 1] = (
-                contacts[free + 1]
-                + contacts[place + 1] * normal
-                + contacts[place + K_SPEED + 2] * one
-                + contacts[place + K_SPEED + 3] * two
-            )
+        step_of(plan, constant, h, k, rows, du, u, c, contacts, dc)

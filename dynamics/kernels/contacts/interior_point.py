@@ -8,30 +8,19 @@ starts cold, where `path_newton` has not arrived.
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
-    AIM,
-    BARRIER_AT,
     BODIES,
     BOUNCED,
-    CONTACT_AT,
     CONTACT_CONSTANT_AT,
-    CONTACT_FIELDS,
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
-    CORRECTED,
     GAP_AT,
     LEFT_OUT,
     LOST,
-    MASS_AT,
-    MEAN,
     MUST_ACT,
-    NEXT_AT,
     OF_RATE,
     OPEN,
-    PREDICTED,
     ROWS,
-    SLACK,
-    SLOT,
     SPEED_AT,
     STIFF_NUMBERS,
     TWIST,
@@ -39,15 +28,15 @@ from dynamics.kernels.base.layout import (
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import COLD_START, FACTORIZATIONS, NEAREST
-from dynamics.kernels.contacts.central_path import slide
-from dynamics.kernels.contacts.condensation import (
-    add_contacts,
-    clear_pairs,
-    condense,
-    correct,
-    normal_steps_of,
-    steps_of,
-    take_step,
+from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs
+from dynamics.kernels.contacts.interior_passes import (
+    ARRIVED,
+    advance,
+    bounded_steps,
+    choose_barriers,
+    condense_aimed,
+    condense_without_barrier,
+    predict,
 )
 from dynamics.kernels.contacts.interior_residual import (
     evaluate_end_and_gaps,
@@ -55,33 +44,23 @@ from dynamics.kernels.contacts.interior_residual import (
     settle,
     weigh,
 )
-from dynamics.kernels.contacts.interior_start import clear_lost, lower, set_dry_friction
+from dynamics.kernels.contacts.interior_start import clear_lost, set_dry_friction
 from dynamics.kernels.contacts.islands import (
-    add_up,
-    aim,
     count,
     drop_lost,
     enter,
     hold,
-    longest,
     lose_above,
     lose_wrong,
     open_all,
     open_lost,
-    record_of,
     start_attempt,
     take_parts,
     touches_lost,
 )
 from dynamics.kernels.contacts.path_newton import path_attempt
 from dynamics.kernels.contacts.refinement import solve_refined
-from dynamics.kernels.contacts.rows import (
-    acting_contact,
-    acting_contacts,
-    gaps,
-    is_dry_friction,
-    list_all,
-)
+from dynamics.kernels.contacts.rows import gaps, is_dry_friction, list_all
 from dynamics.kernels.contacts.servo_ranges import stay_in_range
 from dynamics.kernels.interval.matrix import assemble
 from graphsys.kernels import factorize, solve
@@ -89,42 +68,6 @@ from graphsys.kernels import factorize, solve
 MOST_ITERATIONS = 30
 #: Starts of an interval, warm and cold, and again with contacts that were passed.
 ATTEMPTS = 6
-#: Mean gamma s over the last barrier, below which there is no more to predict.
-ARRIVED = 1.5
-#: Least part of the way to a bound that a step may go.
-SHORTEST = 0.95
-#: Least gamma s after an iteration, over the barrier.
-CENTRED = 0.1
-
-
-@kernel
-def choose_barriers(plan, least, contacts):
-    """Next barrier of each island from the mean gamma s that a step without barrier leads to."""
-    for body in range(plan[BODIES]):
-        record = record_of(plan, body)
-        now, then = contacts[record + MEAN], contacts[record + PREDICTED]
-        if now > ARRIVED * least:
-            contacts[record + AIM] = max(least, (max(then, 0.0) / now) ** 3 * now)
-            contacts[record + CORRECTED] = 1.0
-        else:
-            contacts[record + AIM], contacts[record + CORRECTED] = least, 0.0
-
-
-@kernel
-def recentre(plan, c, contacts):
-    """Keep gamma s from falling far below the barrier: the smaller of both is lifted."""
-    for nth in range(acting_contacts(plan, contacts)):
-        k = acting_contact(plan, contacts, nth)
-        w = k * CONTACT_WORK
-        if is_dry_friction(plan, k):
-            continue
-        slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
-        low = CENTRED * contacts[w + BARRIER_AT]
-        if c[slot] * c[slot + SLACK] < low:
-            if contacts[w + MASS_AT] * c[slot + SLACK] < c[slot]:
-                c[slot + SLACK] = low / c[slot]
-            else:
-                c[slot] = low / c[slot + SLACK]
 
 
 @kernel
@@ -173,9 +116,7 @@ def interior_attempt(
         assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
         for i in range(unknowns):
             kept[i] = r[i]
-        lower(plan, 0.0, contacts)
-        correct(plan, False, dc, contacts)
-        condense(plan, constant, h, least, False, x, c, contacts, r)
+        most = condense_without_barrier(plan, constant, h, least, x, c, contacts, r)
         add_contacts(plan, contacts, values)
         failed = factorize(
             program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
@@ -183,34 +124,27 @@ def interior_attempt(
         if failed != 0:
             return SINGULAR
         info[FACTORIZATIONS] += 1.0
-        most = add_up(plan, constant, c, dc, contacts, MEAN, False)
         predicts = most > ARRIVED * least
         if predicts:  # how far a step without barrier would get says how far to go
             solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             for i in range(unknowns):
                 dx[i] = -dx[i]
-            normal_steps_of(plan, constant, h, NEXT_AT, dx, x, c, contacts, dc)
-            longest(plan, c, dc, 1.0, contacts)
-            add_up(plan, constant, c, dc, contacts, PREDICTED, True)
+            predict(plan, constant, h, dx, x, c, contacts, dc)
         choose_barriers(plan, least, contacts)
-        aim(plan, constant, AIM, contacts)
-        for i in range(unknowns):
-            r[i] = kept[i]
-        correct(plan, predicts, dc, contacts)
-        condense(plan, constant, h, least, False, x, c, contacts, r)
+        if predicts:
+            for i in range(unknowns):
+                r[i] = kept[i]
+            condense_aimed(plan, constant, h, least, dc, x, c, contacts, r)
         solve_refined(plan, constant, program, speed, settings[CONTACT_TOLERANCE], solver)
         for i in range(unknowns):
             dx[i] = -dx[i]
-        steps_of(plan, constant, h, NEXT_AT, dx, x, c, contacts, dc)
-        longest(plan, c, dc, SHORTEST, contacts)
+        bounded_steps(plan, constant, h, dx, x, c, contacts, dc)
         if plan[STIFF_NUMBERS] > 0:
             stay_in_range(plan, constant, h, node.g, trial.g, trial.G, dx, contacts)
         take_parts(plan, dx, x, contacts)
-        take_step(plan, dc, contacts, c)
-        recentre(plan, c, contacts)
+        advance(plan, constant, least, dc, x, contacts, c)
         if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED
-        slide(plan, constant, least, x, c, contacts)
     return NOT_CONVERGED
 
 

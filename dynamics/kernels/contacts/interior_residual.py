@@ -26,9 +26,9 @@ from dynamics.kernels.contacts.gauss_seidel import decide_all
 from dynamics.kernels.contacts.interior_start import WARM, centre, first_barriers, lower
 from dynamics.kernels.contacts.islands import (
     find_islands,
+    keep_open,
     largest_impulse,
     list_between_open,
-    list_open,
     measure,
     record_of,
     rotors_rounding,
@@ -95,7 +95,7 @@ def place_on_path(plan, constant, h, spacing, least, cold, node, motion, trial, 
         stop_impacts(plan, constant, h, x, contacts)
         centre_friction(plan, constant, h, node, motion.u, trial, found, contacts)
     find_islands(plan, contacts)
-    list_open(plan, contacts)
+    keep_open(plan, contacts)
     if cold:
         weigh_planes(plan, constant, contacts)
     if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
@@ -160,5 +160,5 @@ def settle(plan, constant, h, settings, node, c, work, info):
                 left += 1
     info[VELOCITY_ERROR], info[VIOLATION] = worst, opened
     if some and left > 0:
-        list_open(plan, contacts)
+        keep_open(plan, contacts)
     return left

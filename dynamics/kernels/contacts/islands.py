@@ -10,7 +10,6 @@ An island has the number of one of its bodies, in whose record its numbers are.
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
-    AIM,
     ARMATURE,
     BARRIER_AT,
     BEST,
@@ -22,7 +21,6 @@ from dynamics.kernels.base.layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
-    COUNT,
     ENERGY,
     EQUATION,
     ERROR_BEFORE,
@@ -48,10 +46,9 @@ from dynamics.kernels.base.layout import (
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
-    SLACK,
-    SLOT,
     STALLED,
     STEP_PART,
+    SUMS,
     TWIST,
     UNITS_AT,
     WRENCH_AT,
@@ -64,13 +61,10 @@ from dynamics.kernels.base.six import largest, most_of, nothing, products
 from dynamics.kernels.contacts.rows import (
     acting_contact,
     acting_contacts,
-    is_dry_friction,
     list_contact,
     start_list,
 )
 
-#: Part of the way to a bound that a step may go: nearer, the next step finds itself off centre.
-CLOSEST = 0.999
 #: Momentum error over that of the iteration before, below which an island is not given up.
 FALLS = 0.1
 #: Rounding of an angle, 64 machine epsilons.
@@ -80,7 +74,7 @@ ROUNDINGS = 64.0 * 2.2e-16
 @kernel
 def record_of(plan, body):
     """Place of a body's record among the work arrays of contacts."""
-    return (CONTACT_WORK + 1) * plan[CONTACTS] + 1 + ISLAND_SIZE * body
+    return (CONTACT_WORK + 1) * plan[CONTACTS] + 1 + SUMS + ISLAND_SIZE * body
 
 
 @kernel
@@ -202,10 +196,12 @@ def list_between_open(plan, contacts):
 
 
 @kernel
-def list_open(plan, contacts):
-    """List the contacts that act in open islands."""
+def keep_open(plan, contacts):
+    """Keep in the list of contacts those that act in open islands."""
+    listed = acting_contacts(plan, contacts)
     start_list(plan, contacts)
-    for k in range(plan[CONTACTS]):
+    for nth in range(listed):
+        k = acting_contact(plan, contacts, nth)
         if contacts[k * CONTACT_WORK + ACTIVE_AT] != 0.0:
             if contacts[contact_island(plan, contacts, k) + PHASE] == OPEN:
                 list_contact(plan, contacts, k)
@@ -376,7 +372,7 @@ def drop_lost(plan, h, u, mu, x, contacts):
             first = plan[group + EQUATION]
             for row in range(first, first + plan[group + N_ROWS]):
                 x[TWIST * plan[BODIES] + row] = h * mu[row]
-    list_open(plan, contacts)
+    keep_open(plan, contacts)
 
 
 @kernel
@@ -404,55 +400,6 @@ def take_parts(plan, dx, x, contacts):
         first = TWIST * n + plan[group + EQUATION]
         for j in range(first, first + plan[group + N_ROWS]):
             x[j] += part * dx[j]
-
-
-@kernel
-def add_up(plan, constant, c, dc, contacts, place, stepped):
-    """Mean of gamma s, over units of energy, of each open island, in its record; the largest.
-
-    At c, or at c + part dc if ``stepped``.
-    """
-    for body in range(plan[BODIES]):
-        record = record_of(plan, body)
-        contacts[record + place], contacts[record + COUNT] = 0.0, 0.0
-    for nth in range(acting_contacts(plan, contacts)):
-        k = acting_contact(plan, contacts, nth)
-        if is_dry_friction(plan, k):
-            continue
-        slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
-        island = contact_island(plan, contacts, k)
-        gamma, s = c[slot], c[slot + SLACK]
-        if stepped:
-            part = contacts[island + STEP_PART]
-            gamma += part * dc[slot]
-            s += part * dc[slot + SLACK]
-        unit = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + ENERGY]
-        contacts[island + place] += gamma * s / unit
-        contacts[island + COUNT] += 1.0
-    most = 0.0
-    for body in range(plan[BODIES]):
-        record = record_of(plan, body)
-        contacts[record + place] /= max(1.0, contacts[record + COUNT])
-        most = max(most, contacts[record + place])
-    return most
-
-
-@kernel
-def longest(plan, c, dc, keep, contacts):
-    """Largest step at most 1, of each island, that keeps ``1 - keep`` of the way to every bound."""
-    for body in range(plan[BODIES]):
-        contacts[record_of(plan, body) + STEP_PART] = 1.0
-    for nth in range(acting_contacts(plan, contacts)):
-        k = acting_contact(plan, contacts, nth)
-        slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
-        island = contact_island(plan, contacts, k)
-        most = keep
-        if keep < 1.0:
-            most = max(keep, min(CLOSEST, 1.0 - contacts[island + AIM]))
-        for j in range(2):
-            if dc[slot + j] < 0.0:
-                part = -most * c[slot + j] / dc[slot + j]
-                contacts[island + STEP_PART] = min(contacts[island + STEP_PART], part)
 
 
 @kernel

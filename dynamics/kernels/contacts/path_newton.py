@@ -17,7 +17,6 @@ from dynamics.kernels.contacts.condensation import (
     chord_steps,
     clear_pairs,
     condense,
-    correct,
     join_bodies,
     steps_of,
     take_step,
@@ -106,7 +105,6 @@ def path_attempt(
     ) != 0:  # fmt: skip
         return USER_FAILED
     start_attempt(plan, contacts)
-    correct(plan, False, dc, contacts)
     rows, fresh = 0, False
     for iteration in range(PATIENCE + 1):
         speed, merit = weigh(plan, constant, h, node, c, trial, work)
