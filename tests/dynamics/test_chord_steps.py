@@ -73,7 +73,7 @@ def test_forces_change_with_the_rows_that_are_in_the_matrix():
     chord_steps(plan, constant, H, u, c, own, np.zeros(6))
 
     du, dc = rng.normal(size=6), np.zeros_like(c)
-    steps_of(plan, constant, H, layout.FACTORED_AT, du, u, c, own, dc)
+    steps_of(plan, layout.FACTORED_AT, du, own, dc)
     normal = factored[6:] @ du  # the ball is the second body of the contact, the world the first
     assert own[layout.K_AT] > 0.0
     np.testing.assert_allclose(dc[0], own[layout.FREE_AT] - own[layout.K_AT] * normal, rtol=1e-14)

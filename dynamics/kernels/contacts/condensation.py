@@ -32,6 +32,7 @@ from dynamics.kernels.base.layout import (
     CONTACT_WORK,
     CONTACTS,
     ENERGY,
+    ERROR_AT,
     ETA,
     ETA0,
     FACETS,
@@ -49,6 +50,7 @@ from dynamics.kernels.base.layout import (
     SLACK,
     SLOPES,
     SLOT,
+    SOFT_AT,
     SOFTNESS,
     SPEED_AT,
     STEP_PART,
@@ -89,8 +91,22 @@ def normal_error(plan, constant, h, k, u, c, contacts):
         return (
             contact_rate(plan, at, contacts, w + W_AT, u) + contacts[w + SPEED_AT] - c[slot + SLACK]
         )
-    soft = constant[p + SOFTNESS] * c[slot] / (h * h)
-    return contacts[w + GAP_AT] / h + soft - c[slot + SLACK]
+    e = contacts[w + GAP_AT] / h - c[slot + SLACK]
+    if constant[p + SOFTNESS] != 0.0:
+        e += constant[p + SOFTNESS] * c[slot] / (h * h)
+    return e
+
+
+@kernel
+def note_error(plan, constant, h, k, u, c, contacts):
+    """SOFT and ERROR of a contact <- C / h^2 and `normal_error`."""
+    p, w = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, k * CONTACT_WORK
+    soft = 0.0
+    if contacts[w + SPEED_AT] == 0.0 and constant[p + SOFTNESS] != 0.0:
+        soft = constant[p + SOFTNESS] / (h * h)
+    e = normal_error(plan, constant, h, k, u, c, contacts)
+    contacts[w + SOFT_AT], contacts[w + ERROR_AT] = soft, e
+    return soft, e
 
 
 @kernel
@@ -244,16 +260,18 @@ def sliding_law(head, target, b0, b1, heat, x, y):
 
     Steps then turn and reverse a sliding velocity freely, which a cone for it would stop.
     """
-    root = heat + (x * x + y * y) / heat
-    ratio = heat - (x * x + y * y) / heat
-    r0, r1 = head * x + heat * b0, head * y + heat * b1
-    size = math.sqrt(b0 * b0 + b1 * b1)
-    if size > head:  # outside of its cone the slope would be indefinite
-        b0, b1 = b0 * head / size, b1 * head / size
     scale = -1.0 / heat
-    less = heat * ratio / (root * head)
-    more = heat / root * (target / head - ratio)
-    x2, y2 = 2.0 * x / root, 2.0 * y / root
+    rest = (x * x + y * y) * scale
+    root, ratio = heat - rest, heat + rest
+    r0, r1 = head * x + heat * b0, head * y + heat * b1
+    squared = b0 * b0 + b1 * b1
+    if squared > head * head:  # outside of its cone the slope would be indefinite
+        part = head / math.sqrt(squared)
+        b0, b1 = b0 * part, b1 * part
+    over_root, over_head = 1.0 / root, 1.0 / head
+    less = heat * ratio * over_root * over_head
+    more = heat * over_root * (target * over_head - ratio)
+    x2, y2 = 2.0 * x * over_root, 2.0 * y * over_root
     return (
         scale * (r0 + b0 * more),
         scale * (r1 + b1 * more),
@@ -292,16 +310,13 @@ def condense_contact(plan, constant, h, kappa, second, on_path, k, u, c, contact
             contacts[w + j] = 0.0
         return
     gamma, s = c[slot], c[slot + SLACK]
-    soft = 0.0
-    if contacts[w + SPEED_AT] == 0.0:
-        soft = constant[p + SOFTNESS] / (h * h)
+    soft, e = note_error(plan, constant, h, k, u, c, contacts)
     # s dgamma + gamma (N du + soft dgamma + e) = kappa - gamma s
-    e = normal_error(plan, constant, h, k, u, c, contacts)
     stiff, free = 0.0, 0.0
     if not is_dry_friction(plan, k):
-        give = max(s + soft * gamma, gamma / (STIFFEST * contacts[w + MASS_AT]))
-        stiff = gamma / give
-        free = (kappa - second - gamma * s - gamma * e) / give
+        reach = 1.0 / max(s + soft * gamma, gamma / (STIFFEST * contacts[w + MASS_AT]))
+        stiff = gamma * reach
+        free = (kappa - second - gamma * s - gamma * e) * reach
     contacts[w + K_AT] = stiff
     contacts[w + FREE_AT] = free
     if on_path:
@@ -351,7 +366,7 @@ def chord_steps(plan, constant, h, u, c, contacts, r):
         w = k * CONTACT_WORK
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        e = normal_error(plan, constant, h, k, u, c, contacts)
+        _, e = note_error(plan, constant, h, k, u, c, contacts)
         normal = -contacts[w + K_AT] * e
         contacts[w + FREE_AT] = normal
         if plan[at + BLOCKS] == 0:
@@ -463,29 +478,27 @@ def numbers_of(plan, at):
 
 
 @kernel
-def normal_step(plan, constant, h, k, rows, du, u, c, contacts, dc):
+def normal_step(plan, k, rows, du, contacts, dc):
     """Step of gamma and s of a contact, given that of the velocities; the change of N u.
 
-    ``rows`` is the place of the rows N that the velocities were found with.
+    After `condense` or `chord_steps`. ``rows`` is the place of the rows N that the velocities were
+    found with.
     """
     w, at = k * CONTACT_WORK, plan[CONTACT_AT] + k * CONTACT_FIELDS
-    p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
+    slot = plan[at + SLOT]
     normal = contact_rate(plan, at, contacts, w + rows, du)
-    dc[slot] = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
-    soft = 0.0
-    if contacts[w + SPEED_AT] == 0.0:
-        soft = constant[p + SOFTNESS] / (h * h)
-    e = normal_error(plan, constant, h, k, u, c, contacts)
-    dc[slot + SLACK] = e + normal + soft * dc[slot]
+    dgamma = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
+    dc[slot] = dgamma
+    dc[slot + SLACK] = contacts[w + ERROR_AT] + normal + contacts[w + SOFT_AT] * dgamma
     return normal
 
 
 @kernel
-def step_of(plan, constant, h, k, rows, du, u, c, contacts, dc):
+def step_of(plan, k, rows, du, contacts, dc):
     """Step of the numbers of a contact, given that of the velocities: `normal_step`."""
     w, at = k * CONTACT_WORK, plan[CONTACT_AT] + k * CONTACT_FIELDS
     slot = plan[at + SLOT]
-    normal = normal_step(plan, constant, h, k, rows, du, u, c, contacts, dc)
+    normal = normal_step(plan, k, rows, du, contacts, dc)
     for j in range(CONES + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):
         dc[slot + j] = 0.0
     for i in range(plan[at + BLOCKS]):
@@ -502,8 +515,8 @@ def step_of(plan, constant, h, k, rows, du, u, c, contacts, dc):
 
 
 @kernel
-def steps_of(plan, constant, h, rows, du, u, c, contacts, dc):
+def steps_of(plan, rows, du, contacts, dc):
     """`step_of` of the contacts that act."""
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
-        step_of(plan, constant, h, k, rows, du, u, c, contacts, dc)
+        step_of(plan, k, rows, du, contacts, dc)

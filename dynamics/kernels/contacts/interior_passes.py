@@ -92,7 +92,7 @@ def condense_without_barrier(plan, constant, h, least, u, c, contacts, r):
 
 
 @kernel
-def predict(plan, constant, h, du, u, c, contacts, dc):
+def predict(plan, constant, du, c, contacts, dc):
     """Step of gamma and s without barrier; mean gamma s of islands as far as bounds let it go.
 
     A part p of it leads to gamma s + p (gamma ds + s dgamma) + p^2 dgamma ds.
@@ -103,7 +103,7 @@ def predict(plan, constant, h, du, u, c, contacts, dc):
         contacts[record + PREDICTED], contacts[record + QUADRATIC] = 0.0, 0.0
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
-        normal_step(plan, constant, h, k, NEXT_AT, du, u, c, contacts, dc)
+        normal_step(plan, k, NEXT_AT, du, contacts, dc)
         slot, island = slot_of(plan, k), contact_island(plan, contacts, k)
         shorten(island, slot, 1.0, c, dc, contacts)
         if not is_dry_friction(plan, k):
@@ -147,13 +147,13 @@ def condense_aimed(plan, constant, h, least, dc, u, c, contacts, r):
 
 
 @kernel
-def bounded_steps(plan, constant, h, du, u, c, contacts, dc):
+def bounded_steps(plan, du, c, contacts, dc):
     """Step of contacts; the part of each island's that bounds let it go, at most 1."""
     for body in range(plan[BODIES]):
         contacts[record_of(plan, body) + STEP_PART] = 1.0
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
-        step_of(plan, constant, h, k, NEXT_AT, du, u, c, contacts, dc)
+        step_of(plan, k, NEXT_AT, du, contacts, dc)
         island = contact_island(plan, contacts, k)
         most = max(SHORTEST, min(CLOSEST, 1.0 - contacts[island + AIM]))
         shorten(island, slot_of(plan, k), most, c, dc, contacts)

@@ -60,7 +60,7 @@ from dynamics.kernels.contacts.islands import (
 )
 from dynamics.kernels.contacts.path_newton import path_attempt
 from dynamics.kernels.contacts.refinement import solve_refined
-from dynamics.kernels.contacts.rows import gaps, is_dry_friction, list_all
+from dynamics.kernels.contacts.rows import gaps, groups_at_end, is_dry_friction, list_all
 from dynamics.kernels.contacts.servo_ranges import stay_in_range
 from dynamics.kernels.interval.matrix import assemble
 from graphsys.kernels import factorize, solve
@@ -97,7 +97,7 @@ def interior_attempt(
     x, r, dx, kept, c, dc = work.x, work.r, work.dx, work.kept, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
-    least, found = settings[BARRIER], pointer(info, NEAREST)
+    least, found, last = settings[BARRIER], pointer(info, NEAREST), groups_at_end(plan)
     if place_on_path(
         plan, constant, h, spacing, least, True, node, motion, trial, work, found
     ) != 0:  # fmt: skip
@@ -107,7 +107,7 @@ def interior_attempt(
         speed, merit = weigh(plan, constant, h, node, c, trial, work)
         if not merit < 1e300 and lose_wrong(plan, contacts, r):
             drop_lost(plan, h, motion.u, motion.mu, x, contacts)
-            if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
+            if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
                 return USER_FAILED
         if settle(plan, constant, h, settings, node, c, work, info) == 0:
             return iteration
@@ -129,7 +129,7 @@ def interior_attempt(
             solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             for i in range(unknowns):
                 dx[i] = -dx[i]
-            predict(plan, constant, h, dx, x, c, contacts, dc)
+            predict(plan, constant, dx, c, contacts, dc)
         choose_barriers(plan, least, contacts)
         if predicts:
             for i in range(unknowns):
@@ -138,12 +138,12 @@ def interior_attempt(
         solve_refined(plan, constant, program, speed, settings[CONTACT_TOLERANCE], solver)
         for i in range(unknowns):
             dx[i] = -dx[i]
-        bounded_steps(plan, constant, h, dx, x, c, contacts, dc)
+        bounded_steps(plan, dx, c, contacts, dc)
         if plan[STIFF_NUMBERS] > 0:
             stay_in_range(plan, constant, h, node.g, trial.g, trial.G, dx, contacts)
         take_parts(plan, dx, x, contacts)
         advance(plan, constant, least, dc, x, contacts, c)
-        if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
+        if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
             return USER_FAILED
     return NOT_CONVERGED
 

@@ -7,7 +7,6 @@ from dynamics.kernels.base.layout import (
     CONTACT_ERROR,
     ERROR_BEFORE,
     GAINED,
-    GROUPS,
     HOLDING,
     ISLAND,
     MOMENTUM_ERROR,
@@ -33,7 +32,7 @@ from dynamics.kernels.contacts.islands import (
     record_of,
     rotors_rounding,
 )
-from dynamics.kernels.contacts.rows import contact_rows, gaps, weigh_planes
+from dynamics.kernels.contacts.rows import contact_rows, gaps, groups_at_end, weigh_planes
 from dynamics.kernels.contacts.varying_lengths import centre_friction, stop_impacts
 from dynamics.kernels.interval.newton import EPS
 from dynamics.kernels.interval.residual import extent, residual
@@ -52,12 +51,10 @@ CLOSE, REACH = 1e-9, 30.0
 
 
 @kernel
-def evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts):
-    """Poses, rows and gaps at the end of the interval; 0, or 1 + a user's failure."""
+def evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts):
+    """Poses, rows of the first groups and gaps at an interval's end; 0, or 1 + a user's failure."""
     move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
-    evaluate(
-        plan, constant, 0, plan[GROUPS], trial.pose, trial.matrix, True, trial.g, trial.G
-    )  # fmt: skip
+    evaluate(plan, constant, 0, last, trial.pose, trial.matrix, True, trial.g, trial.G)
     if plan[HOLDING] > 0:
         roll(plan, h, node.G, trial.G, x, trial.g)
     return gaps(plan, constant, h, x, trial, found, contacts)
@@ -98,7 +95,8 @@ def place_on_path(plan, constant, h, spacing, least, cold, node, motion, trial, 
     keep_open(plan, contacts)
     if cold:
         weigh_planes(plan, constant, contacts)
-    if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
+    last = groups_at_end(plan)
+    if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
         return 1
     decide_all(plan, contacts)
     first_barriers(plan, constant, h, cold, x, motion.u_prev, c, contacts)

@@ -39,6 +39,7 @@ from dynamics.kernels.contacts.islands import (
     take_parts,
 )
 from dynamics.kernels.contacts.refinement import solve_refined
+from dynamics.kernels.contacts.rows import groups_at_end
 from dynamics.kernels.contacts.servo_ranges import go_all_the_way, stay_in_range
 from dynamics.kernels.interval.matrix import assemble
 from graphsys.kernels import factorize, factorize_plain
@@ -98,7 +99,7 @@ def path_attempt(
     """
     x, r, dx, c, dc = work.x, work.r, work.dx, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
-    least, found = settings[BARRIER], pointer(info, NEAREST)
+    least, found, last = settings[BARRIER], pointer(info, NEAREST), groups_at_end(plan)
     unknowns, tolerance = TWIST * plan[BODIES] + plan[ROWS], settings[CONTACT_TOLERANCE]
     if place_on_path(
         plan, constant, h, spacing, least, False, node, motion, trial, work, found
@@ -142,7 +143,7 @@ def path_attempt(
             solve_refined(plan, constant, program, speed, tolerance, solver)
             for i in range(unknowns):
                 dx[i] = -dx[i]
-        steps_of(plan, constant, h, FACTORED_AT, dx, x, c, contacts, dc)
+        steps_of(plan, FACTORED_AT, dx, contacts, dc)
         if plan[STIFF_NUMBERS] > 0:
             go_all_the_way(plan, contacts)
             stay_in_range(plan, constant, h, node.g, trial.g, trial.G, dx, contacts)
@@ -154,7 +155,7 @@ def path_attempt(
         if lose_turned(plan, h, max(FAR, settings[LARGEST_TURN]), x, contacts):
             lose_above(plan, 0.0, contacts)
             return iteration
-        if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
+        if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
             return USER_FAILED
         follow(plan, constant, h, least, x, c, contacts)
         if rows > 0:

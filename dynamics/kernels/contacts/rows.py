@@ -27,6 +27,8 @@ from dynamics.kernels.base.layout import (
     FACETS,
     FALL,
     GAP_AT,
+    GROUPS,
+    JOINTS,
     LARGEST_INERTIA,
     LEFT_OUT,
     LIMIT,
@@ -40,6 +42,7 @@ from dynamics.kernels.base.layout import (
     OF_RATE,
     RESTITUTION,
     RESTITUTION_AT,
+    ROTORS,
     SIGN,
     SLOPES,
     SLOT,
@@ -62,7 +65,7 @@ from dynamics.kernels.contacts.geometry import (
     TINY,
     gap,
 )
-from dynamics.kernels.interval.matrix import stretched
+from dynamics.kernels.interval.matrix import stretch
 from dynamics.kernels.rows.rows import turned_back, write
 
 #: Accelerations of an interval that make no bounce, over the contact's unit.
@@ -355,6 +358,15 @@ def contact_rows(
 
 
 @kernel
+def groups_at_end(plan):
+    """Number of groups with rows that an interval's equations have at its end, or limits have."""
+    for k in range(plan[CONTACTS]):
+        if plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + CONTACT_KIND] == LIMITED:
+            return plan[GROUPS]
+    return plan[JOINTS] + plan[ROTORS]
+
+
+@kernel
 def bounced(plan, contacts):
     """Whether Newton's law of restitution was tried at any contact in an interval."""
     for k in range(plan[CONTACTS]):
@@ -364,12 +376,20 @@ def bounced(plan, contacts):
 
 
 @kernel
+def turn(E, W, at):
+    """W[at:at + 3] <- W[at:at + 3] E, given by columns."""
+    slopes = load3(W, at)
+    W[at], W[at + 1], W[at + 2] = dot(slopes, E[0]), dot(slopes, E[1]), dot(slopes, E[2])
+
+
+@kernel
 def gaps(plan, constant, h, u, trial, found, contacts):
     """Gap and row N of contacts that act at the end, stretched to velocities: `contact_rows`.
 
     Of those with half-spaces that were left out the gap alone.
     """
-    n = plan[BODIES]
+    n, E = plan[BODIES], stretch(h, u, 0)
+    one, two, E_one, E_two = 0, 0, E, E  # most contacts have the bodies of the one before
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
@@ -393,14 +413,14 @@ def gaps(plan, constant, h, u, trial, found, contacts):
             normal = load3(found, NORMAL_AT)
             point_row(trial.matrix, a, b, arm_a, arm_b, normal, contacts, w + NEXT_AT)
         contacts[w + GAP_AT] = distance
-        for side in range(2):
-            body = b if side == 1 else a
-            if body < n:
-                t = TWIST * body + 3
-                phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
-                s = math.sqrt(1.0 - phi[0] * phi[0] - phi[1] * phi[1] - phi[2] * phi[2])
-                to = w + NEXT_AT + TWIST * side + 3
-                contacts[to], contacts[to + 1], contacts[to + 2] = stretched(contacts, to, phi, s)
+        if a < n:
+            if a != one:
+                one, E_one = a, stretch(h, u, TWIST * a)
+            turn(E_one, contacts, w + NEXT_AT + 3)
+        if b < n:
+            if b != two:
+                two, E_two = b, stretch(h, u, TWIST * b)
+            turn(E_two, contacts, w + NEXT_AT + TWIST + 3)
     return 0
 
 

@@ -60,7 +60,7 @@ from dynamics.kernels.base.step_info import (
     VELOCITY_ERROR,
     VIOLATION,
 )
-from dynamics.kernels.contacts.rows import bounced
+from dynamics.kernels.contacts.rows import bounced, groups_at_end
 from dynamics.kernels.interval.energy_audit import constraint_work
 from dynamics.kernels.interval.energy_balance import energy_rises, held_by_contacts, kinetic
 from dynamics.kernels.interval.predictor import advance_history, predict
@@ -308,7 +308,8 @@ def interval(
             if given > much:
                 info[UNEXPLAINED_INTERVALS] += 1.0
     if info[HAS_SLOPES] == 1.0:
-        complete_node(plan, constant, trial, plan[GROUPS] if contacts else plan[JOINTS])
+        there = groups_at_end(plan) if contacts else plan[JOINTS]
+        complete_node(plan, constant, trial, there)
     else:
         evaluate_node(plan, constant, trial)
     if end_momentum(plan, constant, h, inputs, node, trial, x, motion.p) != 0:
