@@ -28,7 +28,7 @@ from dynamics.kernels.base.layout import (
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import COLD_START, FACTORIZATIONS, NEAREST
-from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs
+from dynamics.kernels.contacts.condensation import add_contacts, clear_acting
 from dynamics.kernels.contacts.interior_passes import (
     ARRIVED,
     advance,
@@ -103,6 +103,7 @@ def interior_attempt(
     ) != 0:  # fmt: skip
         return USER_FAILED
     start_attempt(plan, contacts)
+    cleared = -1
     for iteration in range(MOST_ITERATIONS):
         speed, merit = weigh(plan, constant, h, node, c, trial, work)
         if not merit < 1e300 and lose_wrong(plan, contacts, r):
@@ -112,7 +113,8 @@ def interior_attempt(
         if settle(plan, constant, h, settings, node, c, work, info) == 0:
             return iteration
         hold(plan, contacts, r)
-        clear_pairs(plan, values)  # before: dampers may join the same bodies
+        # before: dampers may join the same bodies
+        cleared = clear_acting(plan, cleared, contacts, values)
         assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
         for i in range(unknowns):
             kept[i] = r[i]

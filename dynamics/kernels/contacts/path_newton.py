@@ -15,7 +15,7 @@ from dynamics.kernels.contacts.central_path import follow
 from dynamics.kernels.contacts.condensation import (
     add_contacts,
     chord_steps,
-    clear_pairs,
+    clear_acting,
     condense,
     join_bodies,
     steps_of,
@@ -106,7 +106,7 @@ def path_attempt(
     ) != 0:  # fmt: skip
         return USER_FAILED
     start_attempt(plan, contacts)
-    rows, fresh = 0, False
+    rows, fresh, cleared = 0, False, -1
     for iteration in range(PATIENCE + 1):
         speed, merit = weigh(plan, constant, h, node, c, trial, work)
         lost = not merit < 1e300 and lose_wrong(plan, contacts, r)
@@ -129,7 +129,8 @@ def path_attempt(
             if again or (iteration > 0 and iteration % ROUND == 0):
                 part = AGAIN if again else 1.0
                 rows = undecided(plan, constant, h, tolerance, part, x, c, r, contacts)
-            clear_pairs(plan, values)  # before: dampers may join the same bodies
+            # before: dampers may join the same bodies
+            cleared = clear_acting(plan, cleared, contacts, values)
             assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
             add_contacts(plan, contacts, values)

@@ -41,7 +41,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
-from dynamics.kernels.base.six import load_six, minus, nothing, plus, put
+from dynamics.kernels.base.six import load_six, minus, nothing, plus, plus_multiple, put
 from dynamics.kernels.rows.added_mass import add_blocks
 from dynamics.kernels.rows.rows import held_velocity
 from dynamics.kernels.rows.stiff_forces import part_of, steepness
@@ -136,6 +136,22 @@ def add_dyad(values, at, G, left, right):
 
 
 @kernel
+def add_dyads(values, at, G, left, right, one, two, three):
+    """`add_outer` of three rows at left and at right, 12 after one another, with their scales."""
+    first, second, third = load_six(G, left), load_six(G, left + 12), load_six(G, left + 24)
+    for j in range(6):
+        column = plus_multiple(load_six(values, at + 6 * j), one * G[right + j], first)
+        column = plus_multiple(column, two * G[right + 12 + j], second)
+        put(values, at + 6 * j, plus_multiple(column, three * G[right + 24 + j], third))
+
+
+@kernel
+def damper_slope(constant, h, part, c):
+    """Impulse of a row's damper by its rate: theta h c, where no part of it is implicit."""
+    return constant[c + DAMPING] * (h - part + constant[c + THETA] * (2.0 * part - h))
+
+
+@kernel
 def slope_of(h, u, t, late, soon, G, G_next, at):
     """soon G + late G_next diag(I, E) of one row and the body whose velocity is u[t:t + 6]."""
     if late == 0.0:
@@ -170,9 +186,26 @@ def force_slopes(plan, constant, h, part, u, g, G, G_next, values):
                     put(values, place + i, nothing())
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
-        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+        first, end = plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]
+        while k >= rotors and first + 3 <= end:  # three rows at once: ties of planes have six
+            c, to = plan[ROW_CONSTANT_AT] + first * ROW_SIZE, 12 * first
+            one = damper_slope(constant, h, part, c)
+            two = damper_slope(constant, h, part, c + ROW_SIZE)
+            three = damper_slope(constant, h, part, c + 2 * ROW_SIZE)
+            first += 3
+            if one == 0.0 and two == 0.0 and three == 0.0:
+                continue
+            for side in range(2):
+                if plan[group + A + side] < n:
+                    right, at = to + 6 * side, plan[plan[BODY_AT] + plan[group + A + side]]
+                    add_dyads(values, at, G, right, right, one, two, three)
+                    place = plan[group + AJ_AT] if side == 1 else plan[group + JA_AT]
+                    if place >= 0:
+                        left = to + 6 - 6 * side
+                        add_dyads(values, place, G, left, right, one, two, three)
+        for row in range(first, end):
             c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-            soon = constant[c + DAMPING] * (h - part + constant[c + THETA] * (2.0 * part - h))
+            soon = damper_slope(constant, h, part, c)
             late = constant[c + ARMATURE] if k < rotors else 0.0
             if plan[STIFF_NUMBERS] > 0 and k < rotors and part > 0.0:
                 late += part * steepness(plan, constant, h, row, g)
