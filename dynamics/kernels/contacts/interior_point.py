@@ -80,6 +80,7 @@ def interior_attempt(
     h,
     spacing,
     settings,
+    known,
     node,
     # In and out:
     motion,
@@ -92,14 +93,14 @@ def interior_attempt(
 ):  # fmt: skip
     """Solve the open islands of an interval from the guess x, c; iterations, or what went wrong.
 
-    Each is settled or lost then.
+    Each is settled or lost then. ``known``: see `place_on_path`.
     """
     x, r, dx, kept, c, dc = work.x, work.r, work.dx, work.kept, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
     least, found, last = settings[BARRIER], pointer(info, NEAREST), groups_at_end(plan)
     if place_on_path(
-        plan, constant, h, spacing, least, True, node, motion, trial, work, found
+        plan, constant, h, spacing, least, True, known, node, motion, trial, work, found
     ) != 0:  # fmt: skip
         return USER_FAILED
     start_attempt(plan, contacts)
@@ -190,7 +191,7 @@ def release_bounces(plan, constant, contacts):
         held = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + OF_RATE] != 0.0
         bounces = not held and not is_dry_friction(plan, k)
         if bounces and contacts[w + SPEED_AT] != 0.0 and touches_lost(plan, contacts, k):
-            contacts[w + ACTIVE_AT], bounced = MUST_ACT, True
+            contacts[w + ACTIVE_AT], contacts[w + SPEED_AT], bounced = MUST_ACT, 0.0, True
     return bounced
 
 
@@ -227,6 +228,7 @@ def interior(
     for i in range(plan[ROWS]):
         x[n + i] = h * motion.mu[i]
     open_all(plan, contacts)
+    known = True
     for _ in range(ATTEMPTS):
         warm = info[COLD_START] == 0.0
         if warm:
@@ -236,8 +238,8 @@ def interior(
             )  # fmt: skip
         else:
             done = interior_attempt(
-                plan, constant, program, h, spacing, settings, node, motion, trial, work, solver,
-                info,
+                plan, constant, program, h, spacing, settings, known, node, motion, trial, work,
+                solver, info,
             )  # fmt: skip
         if done == USER_FAILED:
             return done
@@ -246,7 +248,7 @@ def interior(
         if count(plan, contacts, LOST) == 0:
             if not find_passed(plan, constant, h, x, trial, pointer(info, NEAREST), contacts):
                 return done
-            info[COLD_START] = 0.0  # the solution is a good guess
+            info[COLD_START], known = 0.0, False  # the solution is a good guess
             continue
         if warm:
             info[COLD_START] = 1.0
