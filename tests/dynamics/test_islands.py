@@ -105,13 +105,14 @@ def test_an_island_is_open_if_any_of_its_bodies_was_and_its_contacts_are_listed(
     islands.find_islands(plan, work)
     for body in (0, 2, 4):
         record(model, work, body)[layout.PHASE] = layout.SETTLED
-    islands.list_open(plan, work)
+    islands.keep_open(plan, work)
     assert rows.acting_contacts(plan, work) == 0
 
     work[layout.CONTACT_WORK + layout.ACTIVE_AT] = layout.MUST_ACT  # of 1 and 2
     islands.enter(plan, work, 1, layout.OPEN)
+    islands.list_between_open(plan, work)
     islands.find_islands(plan, work)
-    islands.list_open(plan, work)
+    islands.keep_open(plan, work)
 
     assert [record(model, work, k)[layout.ISLAND] for k in range(6)] == [0, 0, 0, 3, 4, 4]
     listed = [rows.acting_contact(plan, work, j) for j in range(rows.acting_contacts(plan, work))]
