@@ -60,7 +60,15 @@ from dynamics.kernels.contacts.islands import (
 )
 from dynamics.kernels.contacts.path_newton import path_attempt
 from dynamics.kernels.contacts.refinement import solve_refined
-from dynamics.kernels.contacts.rows import gaps, groups_at_end, is_dry_friction, list_all
+from dynamics.kernels.contacts.rows import (
+    acting_contact,
+    acting_contacts,
+    gaps,
+    groups_at_end,
+    is_dry_friction,
+    list_contact,
+    start_list,
+)
 from dynamics.kernels.contacts.servo_ranges import stay_in_range
 from dynamics.kernels.interval.matrix import assemble
 from graphsys.kernels import factorize, solve
@@ -158,24 +166,26 @@ def find_passed(plan, constant, h, x, trial, found, contacts):
     Their islands are open again. A bounce holds the velocity of a point; a rim that turns has
     another nearest point at the end.
     """
+    start_list(plan, contacts)
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         held = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + OF_RATE] != 0.0
         if contacts[w + ACTIVE_AT] == 0.0:
             contacts[w + ACTIVE_AT] = LEFT_OUT
+            list_contact(plan, contacts, k)
         elif contacts[w + SPEED_AT] != 0.0 and not held and not is_dry_friction(plan, k):
             contacts[w + ACTIVE_AT], contacts[w + SPEED_AT] = BOUNCED, 0.0
-    list_all(plan, contacts)
+            list_contact(plan, contacts, k)
     gaps(plan, constant, h, x, trial, found, contacts)
     wrong = False
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] < 0.0:
-            if contacts[w + GAP_AT] < 0.0:
-                contacts[w + ACTIVE_AT], wrong = MUST_ACT, True
-                enter(plan, contacts, k, OPEN)
-            else:
-                contacts[w + ACTIVE_AT] = 0.0 if contacts[w + ACTIVE_AT] == LEFT_OUT else 1.0
+        if contacts[w + GAP_AT] < 0.0:
+            contacts[w + ACTIVE_AT], wrong = MUST_ACT, True
+            enter(plan, contacts, k, OPEN)
+        else:
+            contacts[w + ACTIVE_AT] = 0.0 if contacts[w + ACTIVE_AT] == LEFT_OUT else 1.0
     return wrong
 
 

@@ -14,6 +14,7 @@ from dynamics.kernels.base.layout import (
     BODY_SIZE,
     CONES,
     CONTACT_AT,
+    CONTACT_B,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
     CONTACT_KIND,
@@ -40,6 +41,8 @@ from dynamics.kernels.base.layout import (
     NORMAL_AT,
     OF_PLANE,
     OF_RATE,
+    POSE,
+    RADIUS_B,
     RESTITUTION,
     RESTITUTION_AT,
     ROTORS,
@@ -63,7 +66,11 @@ from dynamics.kernels.contacts.geometry import (
     PLANE_RIM,
     PLANE_SPHERE,
     TINY,
+    facing,
     gap,
+    same_half_space,
+    sphere_distance,
+    subtract3,
 )
 from dynamics.kernels.interval.matrix import stretch
 from dynamics.kernels.rows.rows import turned_back, write
@@ -280,6 +287,28 @@ def fastest_approach(plan, at, u, found):
 
 
 @kernel
+def drift(plan, at, pose, n, u):
+    r"""Speeds of the bodies of a contact, as `fastest_approach` needs them.
+
+    Bound of the sum of \|n_j v_j\|, \|omega\| of a and b, distance of their centres.
+    """
+    speed, a, b = 0.0, plan[at + A], plan[at + B]
+    omega_a, omega_b = 0.0, 0.0
+    if a < plan[BODIES]:
+        omega = load3(u, TWIST * a + 3)
+        omega_a = math.sqrt(dot(omega, omega))
+        for j in range(3):
+            speed += abs(n[j] * u[TWIST * a + j])
+    if b < plan[BODIES]:
+        omega = load3(u, TWIST * b + 3)
+        omega_b = math.sqrt(dot(omega, omega))
+        for j in range(3):
+            speed += abs(n[j] * u[TWIST * b + j])
+    between = subtract3(load3(pose, POSE * b), load3(pose, POSE * a))
+    return speed, omega_a, omega_b, math.sqrt(dot(between, between))
+
+
+@kernel
 def contact_rows(
     # Tables:
     plan,
@@ -301,13 +330,28 @@ def contact_rows(
     A contact acts if its bodies can close its gap in the interval: at their speeds, whatever their
     directions, and its unit of acceleration; or within ``reach``, over its unit of length.
     """
-    n = plan[BODIES]
+    n, last, c_last = plan[BODIES], -1, -1
+    facts, moves = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0), (0.0, 0.0, 0.0, 0.0)
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         w = k * CONTACT_WORK
         a, b = plan[at + A], plan[at + B]
+        if plan[at + CONTACT_KIND] == PLANE_SPHERE and contacts[w + ACTIVE_AT] < MUST_ACT:
+            # most are farther than an upper bound of `fastest_approach` leads
+            if last < 0 or not same_half_space(plan, constant, at, c, last, c_last):
+                facts = facing(plan, constant, at, c, node.pose, node.matrix)
+                moves = drift(plan, at, node.pose, facts[0], u)
+                last, c_last = at, c
+            distance = sphere_distance(constant, c, facts[1], facts[2])
+            point = load3(constant, c + CONTACT_B)
+            arm = math.sqrt(dot(point, point)) + constant[c + RADIUS_B]
+            speed = moves[0] + moves[1] * (moves[3] + arm + abs(distance)) + moves[2] * arm
+            way = h * (speed + h * constant[c + FALL])
+            if distance >= way + reach * constant[c + CONTACT_LENGTH]:
+                contacts[w + SPEED_AT], contacts[w + ACTIVE_AT] = 0.0, 0.0
+                continue
         if is_of_half_space(plan, at) and contacts[w + ACTIVE_AT] < MUST_ACT:
             gap(plan, constant, at, c, node.pose, node.matrix, found)
             way = h * (fastest_approach(plan, at, u, found) + h * constant[c + FALL])
@@ -390,6 +434,7 @@ def gaps(plan, constant, h, u, trial, found, contacts):
     """
     n, E = plan[BODIES], stretch(h, u, 0)
     one, two, E_one, E_two = 0, 0, E, E  # most contacts have the bodies of the one before
+    last, c_last, facts = -1, -1, ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0)
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
@@ -399,6 +444,12 @@ def gaps(plan, constant, h, u, trial, found, contacts):
         if contacts[w + SPEED_AT] != 0.0:  # an impact: the row at the start, on velocities
             for j in range(SLOPES):
                 contacts[w + NEXT_AT + j] = contacts[w + W_AT + j]
+            continue
+        if contacts[w + ACTIVE_AT] == LEFT_OUT and plan[at + CONTACT_KIND] == PLANE_SPHERE:
+            if last < 0 or not same_half_space(plan, constant, at, c, last, c_last):
+                facts = facing(plan, constant, at, c, trial.pose, trial.matrix)
+                last, c_last = at, c
+            contacts[w + GAP_AT] = sphere_distance(constant, c, facts[1], facts[2])
             continue
         if plan[at + CONTACT_KIND] == LIMITED:
             distance = limit_row(plan, constant, at, c, trial.g, trial.G, contacts, w + NEXT_AT)
