@@ -49,6 +49,7 @@ from dynamics.kernels.base.layout import (
     ROW_SIZE,
     SLOT,
     SOFT,
+    SOFT_CONTACTS,
     SOFTNESS,
     STIFF_NUMBERS,
     STIFFNESS,
@@ -152,7 +153,7 @@ def held_by_rows(plan, constant, h, start, end, u):
 def held_by_contacts(plan, constant, c):
     """Energy of compliant contacts with the forces gamma."""
     twice = 0.0
-    for k in range(plan[CONTACTS]):
+    for k in range(plan[CONTACTS] if plan[SOFT_CONTACTS] != 0 else 0):
         soft = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SOFTNESS]
         gamma = c[plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT] + GAMMA]
         twice += soft * gamma * gamma

@@ -34,7 +34,7 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
-from dynamics.kernels.base.six import add, nothing, plus
+from dynamics.kernels.base.six import add, nothing, plus, products, total_of
 
 
 @kernel
@@ -84,21 +84,24 @@ def damp_rows(plan, constant, start, end, G, u, r):
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
+        on_a, on_b = nothing(), nothing()
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
             damping = constant[c + DAMPING]
             if damping == 0.0:
                 continue
             damping *= end + constant[c + THETA] * (start - end)
-            rate = 0.0
+            sums = nothing()
             if a < n:
-                rate += inner(G, 12 * row, u, TWIST * a)
+                sums = products(sums, G, 12 * row, u, TWIST * a)
             if b < n:
-                rate += inner(G, 12 * row + 6, u, TWIST * b)
-            if a < n:
-                add_multiple(r, TWIST * a, damping * rate, G, 12 * row)
-            if b < n:
-                add_multiple(r, TWIST * b, damping * rate, G, 12 * row + 6)
+                sums = products(sums, G, 12 * row + 6, u, TWIST * b)
+            force = damping * total_of(sums)
+            on_a, on_b = plus(on_a, force, G, 12 * row), plus(on_b, force, G, 12 * row + 6)
+        if a < n:
+            add(r, TWIST * a, on_a)
+        if b < n:
+            add(r, TWIST * b, on_b)
 
 
 @kernel
