@@ -146,6 +146,61 @@ def test_what_can_be_reached_in_an_interval_acts_and_what_is_far_does_not():
             assert work[layout.ACTIVE_AT] == layout.MUST_ACT
 
 
+def boxes_above_each_other():
+    """Two boxes with a plane between them, the lower one above the ground: half-spaces alone."""
+    mech = dy.Mechanism()
+    a = mech.add_body(dy.Box(0.3, 0.2, 0.1, mass=2.0), name="a", position=(0, 0, 0.2))
+    b = mech.add_body(dy.Box(0.2, 0.1, 0.1, mass=1.0), name="b", position=(0.1, 0, 0.4))
+    mech.add_contact(b, a, name="pair", friction=0.3)
+    mech.add_contact(a, name="floor", friction=0.3)
+    return mech.finalize(H)
+
+
+def test_corners_act_if_speeds_along_their_rows_lead_to_the_half_space():
+    # whatever an upper bound of the speeds leaves out before there are rows
+    model, rng, acting = boxes_above_each_other(), np.random.default_rng(5), []
+    plan, constant = model.tables.plan, model.tables.constant
+    places = plan[layout.CONTACT_AT] + layout.CONTACT_FIELDS * np.arange(plan[layout.CONTACTS])
+    units = plan[layout.CONTACT_CONSTANT_AT] + layout.CONTACT_SIZE * np.arange(len(places))
+    for scale in np.geomspace(0.03, 30.0, 40):
+        state = model.initial_state()
+        n = len(state.pose)
+        state.pose[:, :3] += 0.02 * rng.normal(size=(n, 3))
+        turns = np.concatenate([np.ones((n, 1)), 0.2 * rng.normal(size=(n, 3))], axis=1)
+        state.pose[:, 3:] = [
+            rotation.multiply(pose[3:], turn / np.linalg.norm(turn))
+            for pose, turn in zip(state.pose, turns)
+        ]
+        u = np.append(scale * rng.normal(size=6 * n), np.zeros(6))  # the world rests
+        every = rows_of(model, state, u[:-6], before=layout.MUST_ACT)
+        bodies = plan[places[:, None] + [layout.A, layout.B]]
+        speeds = np.abs(every[:, :12].reshape(-1, 2, 6) * u.reshape(-1, 6)[bodies]).sum((1, 2))
+        way = H * (speeds + H * constant[units + layout.FALL])
+        way += 1e-9 * constant[units + layout.CONTACT_LENGTH]
+        found = rows_of(model, state, u[:-6], reach=1e-9)[:, layout.ACTIVE_AT]
+        np.testing.assert_array_equal(found, every[:, layout.GAP_AT] < way)
+        acting.append(found.mean())
+    assert min(acting) < 0.3 < 0.9 < max(acting)
+
+
+def test_distances_of_corners_that_were_left_out_are_those_of_all():
+    model, rng, found = boxes_above_each_other(), np.random.default_rng(6), np.zeros(10)
+    plan, constant = model.tables.plan, model.tables.constant
+    for _ in range(10):
+        state = model.initial_state()
+        state.pose[:, :3] += 0.05 * rng.normal(size=(len(state.pose), 3))
+        state.pose[:, 3:] = [rotation.random(rng) for _ in state.pose]
+        node, u = node_of(model, state), np.zeros(6 * len(state.pose))
+        gaps = []
+        for mark in (1.0, layout.LEFT_OUT):
+            work = np.zeros((plan[layout.CONTACTS], layout.CONTACT_WORK))
+            work[:, layout.ACTIVE_AT] = mark
+            assert contact_gaps(plan, constant, H, u, node, found, work.ravel()) == 0
+            gaps.append(work[:, layout.GAP_AT])
+        np.testing.assert_allclose(*gaps, rtol=0, atol=1e-15)  # eight roundings at a metre
+        assert np.abs(gaps[0]).min() > 0.0
+
+
 def test_a_bounce_reverses_a_part_of_the_speed_where_the_gap_closes_in_the_interval():
     model, state = two_balls(restitution=0.5), two_balls().initial_state()
     u = np.zeros(12)
