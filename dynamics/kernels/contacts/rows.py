@@ -288,10 +288,7 @@ def fastest_approach(plan, at, u, found):
 
 @kernel
 def drift(plan, at, pose, n, u):
-    r"""Speeds of the bodies of a contact, as `fastest_approach` needs them.
-
-    Bound of the sum of \|n_j v_j\|, \|omega\| of a and b, distance of their centres.
-    """
+    """Sum of |n_j v_j|, |omega| of a and of b, distance of their centres: see `contact_rows`."""
     speed, a, b = 0.0, plan[at + A], plan[at + B]
     omega_a, omega_b = 0.0, 0.0
     if a < plan[BODIES]:
