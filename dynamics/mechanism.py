@@ -663,7 +663,8 @@ class Mechanism:
 
         Notes
         -----
-        `finalize` refuses a mechanism in which no two shapes may touch.
+        `finalize` refuses a mechanism in which no two shapes may touch, and options that apply to
+        no pair.
         """
         self._check_open("let bodies collide")
         given = {"friction": friction, "torsional": torsional, "rolling": rolling}

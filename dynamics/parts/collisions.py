@@ -150,7 +150,7 @@ def candidates_of(mechanism: Any) -> Candidates:
     ------
     ValueError
         For restitution of a pair that touches a plane between its shapes, for shapes that cannot
-        touch, and where nothing can touch.
+        touch, for options that apply to no pair, and where nothing can touch.
     """
     solids = _solids(mechanism)
     own: dict[int, list[int]] = {}
@@ -161,6 +161,7 @@ def candidates_of(mechanism: Any) -> Candidates:
     declared = {frozenset((id(one.parent), id(one.child))) for one in mechanism.contacts.values()}
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for collision in mechanism.collisions:
+        before, ignored = len(pairs), ""
         for a, b in _pairs_of(mechanism, collision):
             link = frozenset((id(a), id(b)))
             if welded[id(a)] == welded[id(b)] or link in declared:
@@ -176,7 +177,14 @@ def candidates_of(mechanism: Any) -> Candidates:
                         continue
                     if one.surface.meets(two.surface):
                         options = _options(solids[i], solids[j], collision.options)
-                        pairs.setdefault((i, j), options)
+                        if pairs.setdefault((i, j), options) != options:
+                            ignored = f"{one.name!r} and {two.name!r}"
+        if ignored and len(pairs) == before and not collision.pairs:
+            raise ValueError(
+                f"the options of a call of collide apply to no pair: an earlier call, as that of "
+                f"dy.load(..., collide=True), lets {ignored} touch and all others. Call collide "
+                "for pairs with options of their own first, or load with collide=False"
+            )
     for collision in mechanism.collisions:
         pairs |= _own_pairs(solids, collision, welded)
     if not pairs:

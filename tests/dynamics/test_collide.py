@@ -125,6 +125,18 @@ def test_the_first_call_that_names_a_pair_gives_its_options_and_declared_pairs_s
     assert [near.candidates.contact(k).friction for k in range(2)] == [0.1, 0.7]
 
 
+def test_options_that_apply_to_no_pair_are_refused():
+    mechanism = chain([BALL, None, BALL, BALL])
+    mechanism.collide()
+    mechanism.collide()  # lets nothing more touch, and changes nothing
+    assert list(pairs_of(mechanism.copy())) == ["b0|b3"]
+    mechanism.collide(["b3"], ["b0"], friction=0.9)
+    with pytest.raises(
+        ValueError, match="apply to no pair: an earlier call, .* 'b0' and 'b3' touch"
+    ):
+        mechanism.finalize()
+
+
 def test_surfaces_give_friction_and_filters():
     def ball(**surface):
         unturned = np.array([1.0, 0, 0, 0])
