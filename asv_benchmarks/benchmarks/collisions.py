@@ -76,6 +76,9 @@ def dominoes(n):
     return WORLD.format(h=H, bodies=bodies)
 
 
+#: Tolerances of ``--loose``; MuJoCo's solver stops at 1e-8.
+LOOSE = {"tolerance": 1e-8, "contact_tolerance": 1e-7}
+
 SCENES = {
     **{f"balls {n}": lambda n=n: pile(n, SHAPES[3:]) for n in (5, 10, 20, 200)},
     **{f"pile {n}": lambda n=n: pile(n) for n in (5, 10, 20, 200)},
@@ -142,8 +145,8 @@ class Scene:
         return time.process_time() - start
 
 
-def scene(name):
-    """A scene by name."""
+def scene(name, loose=False):
+    """A scene by name, with the tolerances of `LOOSE` if asked for."""
     robot = name.removesuffix(DRIVEN)
     if robot in ROBOTS:
         spec = find_spec("gymnasium")
@@ -155,7 +158,7 @@ def scene(name):
         path.write_text(SCENES[name]())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = dy.load(path, collide=True).finalize(H)
+        model = dy.load(path, collide=True).finalize(H, **(LOOSE if loose else {}))
     made = Scene(name, model, dy.separate(model, model.initial_state()), path)
     if name != robot:
         import mujoco
@@ -226,12 +229,13 @@ def main():
     parser.add_argument("scenes", nargs="*", default=list(SCENES))
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--depth", type=float, metavar="SECONDS", help="overlaps, in so many s")
+    parser.add_argument("--loose", action="store_true", help="tolerances near MuJoCo's")
     chosen = parser.parse_args()
     if chosen.depth is not None:
         return show_depths(chosen.scenes, chosen.depth)
     print("scene: ours, MuJoCo, us a step | ratio | iterations, intervals a step, sets, pairs")
     for name in chosen.scenes:
-        made, seconds = scene(name), SHORT.get(name, SECONDS)
+        made, seconds = scene(name, chosen.loose), SHORT.get(name, SECONDS)
         ours, theirs = in_turns(made, 1 if name in SHORT else chosen.rounds, seconds)
         motion = made.ours(seconds)
         info, pairs = motion.info, max(len(part.pairs) for part in motion.parts)

@@ -54,7 +54,7 @@ SPARSE_WEAK = 6
 SMALL_NODES = 4
 #: Part of the entries across the diagonal of others from which a pattern is nearly symmetric.
 SYMMETRIC = 0.85
-#: Entries of which this is found, at least.
+#: Entries of a matrix that are compared for this: all of up to so many, else at least so many.
 SAMPLE = 4096
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
 #: matrices are meshes, and to find that they fill in takes as long as their analysis.
@@ -487,7 +487,7 @@ def _some(what: str, numbers: list[int]) -> str:
 
 
 def _is_nearly_symmetric(rows: Any) -> bool:
-    """True if most entries, of some, have one across the diagonal."""
+    """True if most entries of a sample have one across the diagonal."""
     n, entries = rows.shape[0], slice(None, None, max(1, rows.nnz // SAMPLE))
     row, column = np.repeat(np.arange(n), np.diff(rows.indptr)), rows.indices.astype(np.int64)
     place, across = row * n + column, column[entries] * n + row[entries]
