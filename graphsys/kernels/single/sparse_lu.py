@@ -248,10 +248,7 @@ def solve_parts(
 ):
     """A x = b for columns in turn, by the factors of `factorize_parts`; 1 if x is not finite."""
     n, part, f = indices(frame, ROW, b).size, indices(frame, PART, b), numbers(frame, FACTORS, b)
-    start, index = pointer(indices(frame, START, b), 0), pointer(indices(frame, INDEX, b), 0)
-    row, column = pointer(indices(frame, ROW, b), 0), pointer(indices(frame, COLUMN, b), 0)
-    data = pointer(numbers(frame, DATA, b), 0)
-    pivot = pointer(f, indices(frame, LOWER_START, b)[n] + indices(frame, UPPER_START, b)[n])
+    start, index, data, row, column, pivot = row_tables(frame, f)
     wrong = 0
     for c in range(0, b.size, n):
         given, found = pointer(b, c), pointer(x, c)
@@ -272,6 +269,21 @@ def solve_parts(
         for k in range(n):
             wrong |= not abs(found[k]) < np.inf
     return wrong
+
+
+@inlined
+def row_tables(frame, f):
+    """Entries of the matrix, rows and columns of pivots, and the pivots."""
+    row = indices(frame, ROW, f)
+    n = row.size
+    return (
+        pointer(indices(frame, START, f), 0),
+        pointer(indices(frame, INDEX, f), 0),
+        pointer(numbers(frame, DATA, f), 0),
+        pointer(row, 0),
+        pointer(indices(frame, COLUMN, f), 0),
+        pointer(f, indices(frame, LOWER_START, f)[n] + indices(frame, UPPER_START, f)[n]),
+    )
 
 
 @inlined
@@ -368,10 +380,7 @@ def solve_parts_transposed(
 ):
     """A^T x = b as `solve_parts`."""
     n, part, f = indices(frame, ROW, b).size, indices(frame, PART, b), numbers(frame, FACTORS, b)
-    start, index = pointer(indices(frame, START, b), 0), pointer(indices(frame, INDEX, b), 0)
-    row, column = pointer(indices(frame, ROW, b), 0), pointer(indices(frame, COLUMN, b), 0)
-    data = pointer(numbers(frame, DATA, b), 0)
-    pivot = pointer(f, indices(frame, LOWER_START, b)[n] + indices(frame, UPPER_START, b)[n])
+    start, index, data, row, column, pivot = row_tables(frame, f)
     w, wrong = pointer(work, work.size - n), 0
     for c in range(0, b.size, n):
         given, found = pointer(b, c), pointer(x, c)

@@ -19,17 +19,13 @@ from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.blocks.blocks import real_name
 from graphsys.kernels.program.sparse_lu import AFTER, DENSE_AT, FIRST, PART_FIELDS, REST
 from graphsys.kernels.single.sparse_lu import (
-    COLUMN,
     DATA,
     FACTORS,
-    INDEX,
-    LOWER_START,
     PART,
     ROW,
-    START,
-    UPPER_START,
     lower_tables,
     rest_tables,
+    row_tables,
     upper_tables,
 )
 
@@ -96,10 +92,7 @@ def solve_columns(
     ``b`` and ``x`` are row by row. ``work`` has 2 n + m rows of eight, m of the largest dense rest.
     """
     n, part, f = indices(frame, ROW, b).size, indices(frame, PART, b), numbers(frame, FACTORS, b)
-    start, index = pointer(indices(frame, START, b), 0), pointer(indices(frame, INDEX, b), 0)
-    row, column = pointer(indices(frame, ROW, b), 0), pointer(indices(frame, COLUMN, b), 0)
-    data = pointer(numbers(frame, DATA, b), 0)
-    pivot = pointer(f, indices(frame, LOWER_START, b)[n] + indices(frame, UPPER_START, b)[n])
+    start, index, data, row, column, pivot = row_tables(frame, f)
     given, found, rest = pointer(work, 0), pointer(work, LANES * n), pointer(work, 2 * LANES * n)
     wrong = 0
     for c in range(0, columns, LANES):
@@ -201,10 +194,7 @@ def solve_columns_transposed(
 ):
     """A^T X = B as `solve_columns`."""
     n, part, f = indices(frame, ROW, b).size, indices(frame, PART, b), numbers(frame, FACTORS, b)
-    start, index = pointer(indices(frame, START, b), 0), pointer(indices(frame, INDEX, b), 0)
-    row, column = pointer(indices(frame, ROW, b), 0), pointer(indices(frame, COLUMN, b), 0)
-    data = pointer(numbers(frame, DATA, b), 0)
-    pivot = pointer(f, indices(frame, LOWER_START, b)[n] + indices(frame, UPPER_START, b)[n])
+    start, index, data, row, column, pivot = row_tables(frame, f)
     w, found, rest = pointer(work, 0), pointer(work, LANES * n), pointer(work, 2 * LANES * n)
     wrong = 0
     for c in range(0, columns, LANES):
