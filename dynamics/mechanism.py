@@ -380,8 +380,10 @@ class Mechanism:
 
         Parameters
         ----------
-        body : Body
-        against : Body or world, optional
+        body : Body or hashable
+            Or its name.
+        against : Body, world or hashable, optional
+            Likewise.
         name : hashable, optional
         **options
             Shapes, coefficients and cone of friction.
@@ -396,14 +398,9 @@ class Mechanism:
             For a name in use, bodies that are rigidly joined, negative coefficients, and pairs of
             shapes that are not offered.
         UnknownNameError
-            Where it holds a body of another mechanism.
+            Where it is no body of this mechanism.
         """
-        for end in (body, against):
-            if not isinstance(end, (Body, type(WORLD))):
-                raise TypeError(
-                    f"add_contact takes bodies or the world, not {end!r}; use what add_body "
-                    "returned, and against_shape= for what the first touches, such as a half-space"
-                )
+        body, against = self._end(body), self._end(against)
         name = f"{against.name}|{body.name}" if name is None else name
         self._check_open(f"add contact {name!r}")
         self._check_name(name)
@@ -675,7 +672,10 @@ class Mechanism:
         if friction == 0.0 and (torsional or rolling):
             raise ValueError("collide resists turning but not sliding; give it friction")
         left_out = [
-            [one if one in self.obstacles else one_end(self, one, "without") for one in pair]
+            [
+                one if one in self.obstacles else one_end(self, one, "without of collide")
+                for one in pair
+            ]
             for pair in _as_pairs(without)
         ]
         own = {frozenset(names): dict(numbers) for names, numbers in (pairs or {}).items()}
@@ -816,6 +816,23 @@ class Mechanism:
     def _check_name(self, name: Hashable) -> None:
         if name in self._used:
             raise ValueError(f"the name {name!r} is in use; names of a mechanism differ")
+
+    def _end(self, given: Any) -> Any:
+        """Body of a contact, or the world, given by itself or by name."""
+        if isinstance(given, (Body, type(WORLD))):
+            return given
+        if given == WORLD.name:
+            return WORLD
+        if isinstance(given, Hashable) and given in self.bodies:
+            return self.bodies[given]
+        if isinstance(given, str):
+            raise UnknownNameError(
+                f"there is no body {given!r} for a contact; bodies are {list(self.bodies)}"
+            )
+        raise TypeError(
+            f"add_contact takes bodies or the world, or their names, not {given!r}; a shape that "
+            "the body touches, such as a half-space, is against_shape="
+        )
 
     def _check_ends(self, thing: Any, label: str) -> None:
         for end in getattr(thing, "bodies", (thing.parent, thing.child)):

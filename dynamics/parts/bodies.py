@@ -246,3 +246,16 @@ def _check_inertia(matrix: Float, label: str, any_inertia: bool) -> None:
             f"inertia of {label} is that of no rigid body: its moments {moments} violate the "
             "triangle inequality"
         )
+
+
+def no_body(what: str, given: Any) -> str:
+    """Text of the error where something else is given in place of a body."""
+    by_name = f", or mechanism.bodies[{given!r}]" if isinstance(given, str) else ""
+    return f"{what} {given!r}, which is no Body; use what add_body returned{by_name}"
+
+
+def check_ends(kind: str, *ends: Any) -> None:
+    """Raise TypeError where one of the ends is neither a body nor the world."""
+    for end in ends:
+        if end is not WORLD and not isinstance(end, Body):
+            raise TypeError(no_body(f"a {kind} has", end))

@@ -397,7 +397,7 @@ def checked_ends(mechanism: Any, given: Any, label: str) -> tuple[Hashable, ...]
         return None
     if given is WORLD or isinstance(given, (str, Body)):
         raise ValueError(f"{label} of collide takes several bodies; use [{given!r}]")
-    return tuple(one_end(mechanism, one, label) for one in given)
+    return tuple(one_end(mechanism, one, f"{label} of collide") for one in given)
 
 
 def one_end(mechanism: Any, given: Any, label: str) -> Hashable:
@@ -408,7 +408,7 @@ def one_end(mechanism: Any, given: Any, label: str) -> Hashable:
     found = mechanism.bodies.get(name)
     if found is None or (isinstance(given, Body) and found is not given):
         raise UnknownNameError(
-            f"{label} of collide has {name!r}, which is no body of this mechanism; use what "
+            f"{label} has {name!r}, which is no body of this mechanism; use what "
             "add_body gave back, or its name"
         )
     return name

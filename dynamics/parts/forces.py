@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
-from dynamics.parts.bodies import WORLD
+from dynamics.parts.bodies import WORLD, check_ends
 from dynamics.parts.options import never_changes
 from dynamics.parts.user_functions import bodies_of, ends_of
 
@@ -61,6 +61,7 @@ class Spring:
     limit_compliance: float = 0.0
 
     def __post_init__(self) -> None:
+        check_ends("spring", self.parent, self.child)
         if self.name is None:
             object.__setattr__(self, "name", f"{self.parent.name}~{self.child.name}")
         label = f"spring {self.name!r}"
@@ -153,8 +154,9 @@ class Thruster:
     control_limits: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
+        check_ends("thruster", self.child)
         if self.name is None:
-            object.__setattr__(self, "name", f"thruster of {getattr(self.child, 'name', None)}")
+            object.__setattr__(self, "name", f"thruster of {self.child.name}")
         label = f"thruster {self.name!r}"
         if self.child is WORLD:
             raise ValueError(f"{label} pushes the world, which does not move")
@@ -279,6 +281,7 @@ class Potential:
 
 def _check_user(force: Any, what: str, function: Any, jacobian: Any) -> None:
     """Name a user's force, and refuse what is none."""
+    check_ends(what, force.parent, force.child)
     if force.name is None:
         ends = getattr(force, "bodies", (force.parent, force.child))
         object.__setattr__(force, "name", f"{what} {'~'.join(str(one.name) for one in ends)}")

@@ -11,6 +11,7 @@ from typing import Any, Protocol, Unpack
 from numpy.typing import ArrayLike
 
 from dynamics import rotation
+from dynamics.parts.bodies import check_ends
 from dynamics.parts.joints import Joint, free_rows, joint, unit
 from dynamics.parts.options import JointOptions, takes
 
@@ -52,11 +53,7 @@ def label_of(parent: Any, child: Any, options: JointOptions) -> str:
     TypeError
         Where an end is no body.
     """
-    for end in (parent, child):
-        if not hasattr(end, "name"):
-            raise TypeError(
-                f"a joint is of bodies or the world, not {end!r}; use what add_body gave"
-            )
+    check_ends("joint", parent, child)
     return f"joint {options.get('name') or f'{parent.name}-{child.name}'!r}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamics.parts.bodies import WORLD, Body
+from dynamics.parts.bodies import WORLD, Body, no_body
 
 __all__ = ["bodies_of", "ends_of", "groups_of"]
 
@@ -34,7 +34,7 @@ def bodies_of(bodies: Any, label: str) -> tuple[Any, ...]:
     found = tuple(bodies)
     for k, one in enumerate(found):
         if one is not WORLD and not isinstance(one, Body):
-            raise TypeError(f"bodies of {label} has {one!r}; use what add_body gave")
+            raise TypeError(no_body(f"bodies of {label} has", one))
         if any(one is other for other in found[:k]):
             raise ValueError(f"{label} joins {one.name!r} with itself")
     if all(one is WORLD for one in found):

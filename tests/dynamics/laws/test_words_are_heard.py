@@ -123,10 +123,31 @@ def test_names_in_place_of_things_are_refused():
         mechanism.add_joint(dy.Spring(mechanism.world, rod))
     with pytest.raises(TypeError, match="add_force takes a dynamics.Spring.* not"):
         mechanism.add_force(dy.Fixed(mechanism.world, rod))
-    with pytest.raises(TypeError, match="a joint is of bodies or the world, not 'rod'"):
-        dy.Revolute(mechanism.world, "rod", X)
-    with pytest.raises(TypeError, match="add_contact takes bodies or the world, not 'rod'"):
-        mechanism.add_contact("rod")
+    way_out = r"has 'rod', which is no Body; .* or mechanism.bodies\['rod'\]"
+    for make in (
+        lambda: dy.Revolute(mechanism.world, "rod", X),
+        lambda: dy.Spring(mechanism.world, "rod"),
+        lambda: dy.Rope("rod", mechanism.world, 1.0),
+        lambda: dy.Thruster("rod", force=X),
+        lambda: dy.Wrench("rod", lambda *_: np.zeros(6)),
+        lambda: dy.Potential("rod", lambda *_: (0.0, np.zeros(6))),
+        lambda: dy.Potential(bodies=[rod, "rod"], function=lambda *_: (0.0, np.zeros(12))),
+    ):
+        with pytest.raises(TypeError, match=way_out):
+            make()
+    with pytest.raises(dy.UnknownNameError, match=r"no body 'rood' for a contact; .*\['rod'\]"):
+        mechanism.add_contact("rood")
+    with pytest.raises(TypeError, match="such as a half-space, is against_shape="):
+        mechanism.add_contact(rod, dy.HalfSpace())
+
+
+def test_contacts_take_bodies_by_name():
+    mechanism = dy.Mechanism()
+    one, two = (mechanism.add_body(dy.Sphere(0.1, mass=1.0), name=name) for name in "ab")
+    contact = mechanism.add_contact("a", "b")
+    assert contact.child is one and contact.parent is two
+    ground = mechanism.add_contact("a", "world")
+    assert ground.child is one and ground.parent is mechanism.world
 
 
 def test_a_run_takes_a_model_and_at_least_a_step():
