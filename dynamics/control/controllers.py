@@ -73,7 +73,7 @@ class _Feedback:
             state = self.model.initial_state()
         except InconsistentStateError:
             return None
-        J = self.space.slopes(state, np.zeros(6 * self.model.n_bodies)).J
+        J = self.space.slopes(state).J.toarray()
         pushed = np.tile(state.data, (self.space.size, 1))
         first = state.pose.size
         pushed[:, first : first + J.shape[1]] = J

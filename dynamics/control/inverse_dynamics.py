@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from dynamics.kernels.base import layout
 from dynamics.kernels.rows import forces, stiff_forces
 from dynamics.kernels.rows.wrench import add_user_impulses
 from dynamics.kernels.stepping import step as stepping
-from dynamics.kinematics.joint_space import JointSpace, soft_rows
+from dynamics.kinematics.joint_space import JointSpace, row_slopes, space_of
 from dynamics.kinematics.momenta import momenta, steady_forces
 from dynamics.kinematics.plane_placement import look_at
+from dynamics.kinematics.spanning_tree import Slopes, soft_rows
 from dynamics.state import check_state
 
 if TYPE_CHECKING:
@@ -29,8 +31,10 @@ Float = NDArray[np.float64]
 
 #: Accelerations that miss what was asked for by more than this part of the largest are an error.
 REACHED = 1e-6
-#: A contact or limit acts where no more than this is left, m, rad, m/s or rad/s.
+#: A contact or rope acts where no more than this is left, m.
 NEAR = 1e-5
+#: Residual over the sizes of matrix and solution, above which the matrix is singular.
+ROUNDING = 1e-13
 #: A joint rests where it is no faster, m/s or rad/s.
 STILL = 1e-9
 
@@ -47,7 +51,7 @@ def inverse_dynamics(
     on the null space of the constraints. Where other joints are free, they move as they must
     (partial feedback linearization); where forces are redundant, the smallest. Dry friction opposes
     the rate of a joint or, at rest, the acceleration that is asked for; where that is 0, too, it is
-    taken as 0.
+    taken as 0. Limits of joints exert no force here: a joint at its limit is held without it.
 
     Parameters
     ----------
@@ -70,35 +74,47 @@ def inverse_dynamics(
         Where no forces in these joints give these accelerations, or a joint at rest has dry
         friction and would move, but how is not asked.
     NotImplementedError
-        Where something touches, or a joint is at a limit.
+        Where something touches, a rope is taut, or a joint has a servo.
     """
     check_model(model, "inverse_dynamics")
     check_state(model, state)
     _check_free(model, state)
-    acting = JointSpace(model, actuated(model) or None if joints is None else joints)
+    acting = space_of(model, actuated(model) or None if joints is None else joints)
     asked, wanted = _asked(model, acting, accelerations)
     twist = model.workspace.velocities(state.data[None])[0]
-    slopes, told = acting.slopes(state, twist), asked.slopes(state, twist)
-    null, normal = slopes.split()
-    M = momenta(model.tables, state.pose, np.eye(twist.size))
+    numbers = row_slopes(model, state, twist)
+    slopes, told = Slopes(acting.motions, *numbers), Slopes(asked.motions, *numbers)
+    free = slopes.free()
     bias = steady_forces(model.tables, state.pose, twist)
-    rubbed = _Rubbed(model, state, twist, asked, wanted)
-    bent = -normal @ (slopes.bend @ twist)
-    d, k = null.shape[1], acting.size
+    rubbed = _Rubbed(model, state, twist, numbers, asked, wanted)
+    bent = -slopes.held(slopes.bend @ twist)
+    pushed = momenta(model.tables, state.pose, np.vstack([free.T, bent]))
+    d, k = free.shape[1], acting.size
     kkt, right = np.zeros((d + asked.size, d + k)), np.zeros(d + asked.size)
-    kkt[:d, :d], kkt[:d, d:] = null.T @ M @ null, -null.T @ slopes.J.T
-    kkt[d:, :d] = told.J @ null
-    right[:d] = null.T @ (_applied(model, state, twist) + rubbed.force - bias - M @ bent)
+    kkt[:d, :d], kkt[:d, d:] = free.T @ pushed[:d].T, -(slopes.J @ free).T
+    kkt[d:, :d] = told.J @ free
+    right[:d] = free.T @ (_applied(model, state, twist) + rubbed.force - bias - pushed[d])
     right[d:] = wanted - told.swing @ twist - told.J @ bent
-    found = np.linalg.lstsq(kkt, right, rcond=1e-12)[0]
-    missed = np.abs(kkt @ found - right)
-    if missed.max(initial=0.0) > REACHED * max(1.0, np.abs(right).max(initial=0.0)):
+    found, missed = _solved(kkt, right)
+    if missed > REACHED * max(1.0, np.abs(right).max(initial=0.0)):
         raise ValueError(
             f"no forces in the joints {list(acting.names)} give these accelerations of "
             f"{list(asked.names)}; ask for fewer, or let forces act in more joints"
         )
-    rubbed.check(bent + null @ found[:d])
+    rubbed.check(bent + free @ found[:d])
     return np.asarray(found[d:])
+
+
+def _solved(kkt: Float, right: Float) -> tuple[Float, float]:
+    """Solution, of several the smallest, and its largest residual."""
+    if kkt.shape[0] == kkt.shape[1]:
+        with suppress(np.linalg.LinAlgError):
+            found = np.linalg.solve(kkt, right)
+            missed = float(np.abs(kkt @ found - right).max(initial=0.0))
+            if missed <= ROUNDING * np.abs(kkt).max(initial=0.0) * np.abs(found).max(initial=0.0):
+                return np.asarray(found), missed
+    found = np.linalg.lstsq(kkt, right, rcond=1e-12)[0]
+    return np.asarray(found), float(np.abs(kkt @ found - right).max(initial=0.0))
 
 
 def actuated(model: Model) -> list[Hashable]:
@@ -112,7 +128,7 @@ def actuated(model: Model) -> list[Hashable]:
 
 
 def _check_free(model: Model, state: State) -> None:
-    """Refuse servos, contacts that touch and joints at limits: they answer what follows."""
+    """Refuse servos, contacts that touch and taut ropes: they answer what follows."""
     for joint in model.mechanism.joints.values():
         if joint.servo is not None:
             raise NotImplementedError(
@@ -122,27 +138,12 @@ def _check_free(model: Model, state: State) -> None:
     whole, near = (model, state), None if model.near is None else model.near.entry(state)
     touching, now = whole if near is None else (near.near.model, near.state)
     touches = touching.tables.contact_touches
-    if touches:
-        gaps = look_at(touching, now.data[None])[0, : len(touches), 0]  # inf for limits of rates
-        k = int(np.argmin(gaps))
-        if gaps[k] < NEAR:
+    gaps = look_at(touching, now.data[None])[0, : len(touches), 0] if touches else ()
+    for (name, _), gap in zip(touches, gaps):
+        if gap < NEAR and name not in model.mechanism.joints:
             raise NotImplementedError(
-                f"{touches[k][0]!r} touches or is at its limit, where inverse dynamics is not "
-                "offered: move it off, or leave the limit or contact out of the mechanism "
-                '(of a robot file by without=["limits"])'
-            )
-    joints = model.mechanism.joints.values()
-    fast = [joint for joint in joints if joint.velocity_limits is not None]
-    if fast:
-        space = JointSpace(model, [joint.name for joint in fast])
-        low, high = np.concatenate([joint.velocity_limits for joint in fast]).T
-        _, rate = space.read(state)
-        spare = np.minimum(rate - low, high - rate)
-        if spare.min() < NEAR:
-            owners = [name for name in space.names for _ in range(space.start[name][1])]
-            raise NotImplementedError(
-                f"the rate of joint {owners[int(np.argmin(spare))]!r} is at its limit, where "
-                "inverse dynamics is not offered"
+                f"{name!r} touches or is taut, where inverse dynamics is not offered: move it "
+                "off, or leave it out of the mechanism"
             )
 
 
@@ -150,13 +151,19 @@ class _Rubbed:
     """Dry friction of joints: known where they move, and where it is asked how they start."""
 
     def __init__(
-        self, model: Model, state: State, twist: Float, asked: JointSpace, wanted: Float
+        self,
+        model: Model,
+        state: State,
+        twist: Float,
+        numbers: tuple[Float, Float],
+        asked: JointSpace,
+        wanted: Float,
     ) -> None:
         joints = [joint for joint in model.mechanism.joints.values() if joint.friction.any()]
         self.names, self.force = [joint.name for joint in joints], np.zeros(twist.size)
         if not joints:
             return
-        self.space = JointSpace(model, self.names)
+        self.space = space_of(model, self.names)
         _, rate = self.space.read(state)
         way, self.known = np.where(abs(rate) > STILL, rate, 0.0), abs(rate) > STILL
         for name, (first, count) in self.space.start.items():
@@ -166,7 +173,7 @@ class _Rubbed:
                 part = slice(first, first + count)
                 way[part] = np.where(self.known[part], way[part], start)
                 self.known[part] = True
-        slopes = self.space.slopes(state, twist)
+        slopes = Slopes(self.space.motions, *numbers)
         self.J, self.swing = slopes.J, slopes.swing @ twist
         most = np.concatenate([joint.friction for joint in joints])
         self.known |= most == 0.0
@@ -191,7 +198,7 @@ def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointS
         if np.ndim(accelerations) == 0:
             accelerations = np.full(acting.size, accelerations)
         return acting, rotation.as_numbers(accelerations, (acting.size,), "accelerations")
-    asked = JointSpace(model, accelerations)
+    asked = space_of(model, accelerations)
     parts = [
         rotation.as_numbers(np.atleast_1d(value), (asked.start[name][1],),
                             f"acceleration of {name!r}")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics.derivatives.tangents import Directions, Tangent, check_offered, free_velocities
 from dynamics.errors import check_model
 from dynamics.kernels.base import layout
-from dynamics.kinematics.joint_space import JointSpace
+from dynamics.kinematics.joint_space import JointSpace, space_of
 from dynamics.kinematics.momenta import momenta, turned_momenta
 from dynamics.kinematics.plane_placement import placed
 from dynamics.kinematics.stiff_momenta import StiffImpulses
@@ -114,7 +114,7 @@ def linearize(
         order = np.arange(2 * n).reshape(2, -1, layout.TWIST).transpose(1, 0, 2).ravel()
         dz, dV = np.eye(2 * n)[order][:, :n], np.eye(2 * n)[order][:, n:]
     else:
-        space = JointSpace(model, None if coordinates == "joint" else coordinates)
+        space = space_of(model, None if coordinates == "joint" else coordinates)
         dz, dV = joint_directions(space, start, twist)
     k = dz.shape[0]
     dz, dV = (np.concatenate([one, np.zeros((c, n))]) for one in (dz, dV))
@@ -131,7 +131,8 @@ def linearize(
         found = np.concatenate([dz, dV], axis=1)[:, order]
     else:
         slopes = space.slopes(end, twist)
-        found = np.concatenate([dz @ slopes.J.T, dV @ slopes.J.T + dz @ slopes.swing.T], axis=1)
+        moved, faster = slopes.J @ dz.T, slopes.J @ dV.T + slopes.swing @ dz.T
+        found = np.concatenate([moved.T, faster.T], axis=1)
     return found[:k].T.copy(), found[k:].T.copy()
 
 
@@ -149,8 +150,8 @@ def joint_directions(space: JointSpace, state: State, twist: Float) -> tuple[Flo
     dz, dV : ndarray of float, shape (2 k, 6 n)
     """
     slopes = space.slopes(state, twist)
-    along, normal = slopes.tangent()
-    bent = -normal @ (slopes.bend @ along)
+    along = slopes.along()
+    bent = -slopes.held(slopes.bend @ along)
     bent -= along @ (slopes.swing @ along + slopes.J @ bent)
     still = np.zeros_like(along)
     return np.hstack([along, still]).T.copy(), np.hstack([bent, along]).T.copy()

@@ -13,8 +13,9 @@ from dynamics import rotation
 from dynamics.errors import InconsistentStateError, UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kinematics import coordinates, loop_closure
-from dynamics.kinematics.joint_space import JointSpace, Slopes
+from dynamics.kinematics.joint_space import JointSpace, row_slopes
 from dynamics.kinematics.momenta import momenta
+from dynamics.kinematics.spanning_tree import Motions, Slopes
 from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.geometry import Frame
 from dynamics.parts.tendons import sliders_of
@@ -100,6 +101,10 @@ class Kinematics:
         self.columns: dict[Hashable, slice] = {}
         for k, body in enumerate(self._base):
             self.columns[names[body]] = slice(6 * k, 6 * k + 6)
+        sliders = sliders_of(mechanism)
+        masses = [0.0 if name in sliders else mechanism.bodies[name].mass for name in names]
+        self._masses = np.array(masses)  # of all bodies, 0 of the slides of tendons
+        self._allowed = Motions(model, self._space.rate_rows, self._bodies, self._base)
         first = 6 * len(self._base)
         for name, (start, count) in self._space.start.items():
             self.columns[name] = slice(first + start, first + start + count)
@@ -210,7 +215,7 @@ class Kinematics:
             In the world, m.
         """
         check_state(self.model, state)
-        masses = self._masses()
+        masses = self._masses
         return np.asarray(masses @ state.pose[self._bodies, :3] / masses.sum())
 
     def centroidal_matrix(self, state: State) -> Float:
@@ -233,10 +238,10 @@ class Kinematics:
         """
         motions = self._motions(state)
         momentum = self._momenta(state, motions).reshape(-1, layout.TWIST, self.size)
-        momentum[self._masses() == 0.0] = 0.0
+        momentum[self._masses == 0.0] = 0.0
         pose = state.pose[self._bodies]
         arms = pose[:, :3] - self.center_of_mass(state)
-        turned = np.stack([rotation.to_matrix(q) for q in pose[:, 3:]])
+        turned = rotation.to_matrix(pose[:, 3:])
         linear = momentum[:, :3]
         angular = turned @ momentum[:, 3:] + np.cross(arms[:, :, None], linear, axis=1)
         return np.concatenate([linear.sum(axis=0), angular.sum(axis=0)])
@@ -301,11 +306,11 @@ class Kinematics:
             if np.abs(error).max(initial=0.0) <= tolerance and beyond <= WITHIN:
                 break
             slopes = self._slopes(now)
-            null = slopes.null()
+            null = np.linalg.qr(slopes.free())[0]
             A = np.vstack([task.slopes(now) for task in tasks]) @ null
             rows, low, high = self._room(now, limits)
-            B = slopes.J[rows]
-            z = _bounded_step(A, error, damping, B @ null, low, high)
+            B = slopes.rates(null)[rows]
+            z = _bounded_step(A, error, damping, B, low, high)
             trial = self._moved(now, null @ z)
             after = self._errors(tasks, trial)
             merit = np.linalg.norm(error) + BEYOND * beyond
@@ -357,16 +362,7 @@ class Kinematics:
     def _slopes(self, state: State) -> Slopes:
         """Jacobians of constraints and of v, for all bodies but planes."""
         check_state(self.model, state)
-        n = self.model.n_bodies
-        found = self._space.slopes(state, np.zeros(layout.TWIST * n))
-        kept = (layout.TWIST * self._bodies[:, None] + np.arange(layout.TWIST)).ravel()
-        base = np.zeros((len(self._base), layout.TWIST, self._bodies.size, layout.TWIST))
-        for k, body in enumerate(self._base):
-            base[k, :, body] = np.eye(layout.TWIST)
-        rows = base.reshape(layout.TWIST * len(self._base), kept.size)
-        J = np.vstack([rows, found.J[:, kept]])
-        G = found.G[:, kept]
-        return Slopes(G, np.zeros_like(G), J, np.zeros_like(J))
+        return Slopes(self._allowed, *row_slopes(self.model, state))
 
     def _motions(self, state: State) -> Float:
         """Velocities of all bodies but planes by v, shape (6 n, k)."""
@@ -378,12 +374,6 @@ class Kinematics:
         wide[:, self._bodies] = motions.T.reshape(self.size, -1, layout.TWIST)
         found = momenta(self.model.tables, state.pose, wide.reshape(self.size, -1))
         return np.asarray(found.reshape(wide.shape)[:, self._bodies].reshape(self.size, -1).T)
-
-    def _masses(self) -> Float:
-        """Of all bodies, 0 of the slides of tendons."""
-        sliders = sliders_of(self.model.mechanism)
-        bodies = [self.model.bodies[i] for i in self._bodies]
-        return np.array([0.0 if body.name in sliders else body.mass for body in bodies])
 
     def _errors(self, tasks: list[_Task], state: State) -> Float:
         """Errors of all tasks, over their units."""

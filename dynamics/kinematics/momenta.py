@@ -40,9 +40,11 @@ def momenta(tables: Tables, pose: Float, twists: Float, constant: Float | None =
     ndarray of float, shape (k, 6 n)
     """
     constant = tables.constant if constant is None else constant
-    inertias, G = _rotors(tables, pose, constant)
-    turned = (G @ twists.T * inertias[:, None]).T @ G
-    return np.asarray(_of_bodies(tables, pose, twists, constant) + turned)
+    found = _of_bodies(tables, pose, twists, constant)
+    if tables.plan[layout.ROTORS]:
+        inertias, G = _rotors(tables, pose, constant)
+        found += (G @ twists.T * inertias[:, None]).T @ G
+    return found
 
 
 def velocities_of(tables: Tables, pose: Float, momentum: Float) -> Float:
@@ -83,9 +85,9 @@ def _of_bodies(tables: Tables, pose: Float, twists: Float, constant: Float) -> F
     """`momenta` without those of rotors."""
     out = twists.reshape(len(twists), twists.shape[1] // layout.TWIST, layout.TWIST).copy()
     bodies = constant[: layout.BODY_SIZE * out.shape[1]].reshape(-1, layout.BODY_SIZE)
-    for i, body in enumerate(bodies):
-        out[:, i, :3] *= body[layout.MASS]
-        out[:, i, 3:] = out[:, i, 3:] @ body[layout.INERTIA : layout.INERTIA + 9].reshape(3, 3)
+    inertia = bodies[:, layout.INERTIA : layout.INERTIA + 9].reshape(-1, 3, 3)
+    out[:, :, :3] *= bodies[:, layout.MASS, None]
+    out[:, :, 3:] = (out[:, :, 3:].transpose(1, 0, 2) @ inertia).transpose(1, 0, 2)
     given = twists.reshape(out.shape)
     for i, matrix in _spatial(tables, constant):
         Q = rotation.to_matrix(pose[i, 3:])
@@ -139,8 +141,8 @@ def steady_forces(tables: Tables, pose: Float, twist: Float) -> Float:
     carried = np.cross(V[:, :3], p[:, :3])  # 0 where momentum is along the velocity
     back = rotation.rotate(rotation.conjugate(pose[:, 3:]), carried)
     out[:, 3:] += np.cross(V[:, 3:], p[:, 3:]) + back
-    inertias, G = _rotors(tables, pose, tables.constant)
-    if inertias.size:  # a q'' G^T, q'' = G' V where V' = 0
+    if tables.plan[layout.ROTORS]:  # a q'' G^T, q'' = G' V where V' = 0
+        inertias, G = _rotors(tables, pose, tables.constant)
         rates = inertias * (turned_rows(tables, pose, twist[None], _rotor_rows(tables))[0] @ twist)
         out += (rates @ G).reshape(V.shape)
     return out.ravel()

@@ -11,7 +11,7 @@ from dynamics.interrupts import around
 from dynamics.kernels.base import layout
 from dynamics.kernels.observables.measure import placed
 from dynamics.kernels.rows.rows import evaluate
-from dynamics.kinematics.joint_space import soft_rows
+from dynamics.kinematics.spanning_tree import soft_rows
 from dynamics.model import Model
 from dynamics.sensors.places import (
     Place,

@@ -89,17 +89,46 @@ def test_a_joint_that_friction_may_hold_is_named():
 
 
 @pytest.mark.parametrize("what", ["limits", "velocity_limits"])
-def test_limits_count_only_where_they_are_reached(what):
+def test_joints_at_limits_are_held_without_them(what):
     model, free = slider(**{what: [(-0.2, 0.3)]}), slider()
     state = model.initial_state()
-    place = {"limits": (0.1, 0.0), "velocity_limits": (0.0, 0.1)}[what]
-    model.set_joint(state, "rail", *place)
-    inside = dy.inverse_dynamics(model, state, [2.0])
-    model.set_joint(state, "rail", *(0.3 if x else 0.0 for x in place))
+    alone = dy.inverse_dynamics(free, free.initial_state(), [2.0])
+    for part in (0.5, 1.0):
+        place = {"limits": (0.3 * part, 0.0), "velocity_limits": (0.0, 0.3 * part)}[what]
+        model.set_joint(state, "rail", *place)
+        assert dy.inverse_dynamics(model, state, [2.0]) == pytest.approx(alone)
 
-    assert inside == pytest.approx(dy.inverse_dynamics(free, free.initial_state(), [2.0]))
-    with pytest.raises(NotImplementedError, match="'rail'.* is at its limit"):
-        dy.inverse_dynamics(model, state, [2.0])
+
+def test_an_arm_at_its_limit_is_held_there():
+    mechanism = dy.Mechanism()
+    rod = mechanism.add_body(dy.Box(0.1, 0.1, 1.0, mass=2.0), name="rod")
+    hinge = dy.Revolute(mechanism.world, rod, (0, 1, 0), child_point=(0, 0, 0.5), name="hinge",
+                        limits=(-1.0, 0.5), actuated=True)  # fmt: skip
+    mechanism.add_joint(hinge)
+    model = mechanism.finalize(0.005)
+    state = model.initial_state()
+    model.set_joint(state, "hinge", 0.5)
+
+    torque = dy.inverse_dynamics(model, state, 0.0)
+
+    assert torque == pytest.approx([2.0 * 9.81 * 0.5 * np.sin(0.5)])
+    motion = dy.simulate(model, state, 0.2, controls=torque)
+    assert abs(motion.joint("hinge") - 0.5).max() < 1e-3
+
+
+def test_a_taut_rope_is_refused_by_name():
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.1, mass=3.0), name="ball")
+    mechanism.add_joint(dy.Prismatic(mechanism.world, ball, (0, 0, 1), name="lift", actuated=True))
+    mechanism.add_force(dy.Rope(mechanism.world, ball, 1.0, name="rope"))
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    model.set_joint(state, "lift", -0.5)
+
+    assert dy.inverse_dynamics(model, state, [0.0]) == pytest.approx([3.0 * 9.81])
+    model.set_joint(state, "lift", -1.0)
+    with pytest.raises(NotImplementedError, match="'rope' touches or is taut"):
+        dy.inverse_dynamics(model, state, [0.0])
 
 
 def test_contacts_count_only_where_they_touch():

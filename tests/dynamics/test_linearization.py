@@ -301,7 +301,7 @@ def test_the_determinant_of_a_variational_step_without_damping_is_one():
 def mass_matrix(model, state):
     """Joint-space inertia."""
     slopes = JointSpace(model).slopes(state, np.zeros(6 * model.n_bodies))
-    along, _ = slopes.tangent()
+    along = slopes.along()
     M = np.zeros((6 * model.n_bodies,) * 2)
     for i, body in enumerate(model.bodies):
         M[6 * i : 6 * i + 3, 6 * i : 6 * i + 3] = body.mass * np.eye(3)
