@@ -260,5 +260,5 @@ def row_slopes(model: Model, state: State, twist: Float | None = None) -> tuple[
 
 
 def curvature_work(model: Model) -> Float:
-    """Workspace of `dynamics.kernels.rows.curvature.hessian`, and 12 numbers."""
-    return np.zeros(12 + layout.POSE + 13 * max(1, model.n_rows) + 144)
+    """Workspace of `dynamics.kernels.rows.curvature.hessian`, and 12 and 144 numbers."""
+    return np.zeros(12 + 144 + layout.POSE + 13 * max(1, model.n_rows) + 144)

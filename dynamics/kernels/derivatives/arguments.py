@@ -43,6 +43,7 @@ class Curvature(NamedTuple):
     work: Any  # of `hessian`
     H: Any  # (144,): derivatives of the 12 slopes by the 12 directions of both bodies
     along: Any  # (12,): derivative of a force by these directions
+    pair: Any  # (144,): derivatives of the forces of a group of rows by these directions
 
 
 @record

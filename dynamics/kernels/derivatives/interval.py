@@ -61,7 +61,8 @@ from dynamics.kernels.derivatives.arguments import (
 from dynamics.kernels.derivatives.contacts import contact_changes, contact_errors, take_out
 from dynamics.kernels.derivatives.interval_parts import (
     add_changes_across,
-    add_force_change,
+    add_pair_changes,
+    add_row_change,
     carry,
     end_changes,
     held_changes,
@@ -136,7 +137,7 @@ def interval_slopes(
 
     ``nodes`` are both ends (see `Node`); ``solution``, ``directions`` and ``given`` the fields of
     `Solution`, `Directions` and `Given`. ``work`` holds the work arrays of `Curvature` (``along``
-    first in the first one), of `ContactWork` and of contacts, `Columns` and `Factors`.
+    and ``pair`` first in the first one), of `ContactWork` and of contacts, `Columns` and `Factors`.
     ``wrenches`` are the slopes of users' functions at both ends, see `derivatives.wrenches`. dp'
     has its columns one after another.
     """
@@ -148,7 +149,7 @@ def interval_slopes(
     directions = Directions(dz=dz, dp=dp, dbefore=dbefore, dc=dc)
     r, changes, more = given
     bending, H, (slopes, push, bends, row, pose, nearest), contacts, (b, d, dx), solver = work
-    curvature = Curvature(work=bending[12:], H=H, along=bending[:12])
+    curvature = Curvature(work=bending[156:], H=H, along=bending[:12], pair=bending[12:156])
     touch = ContactWork(
         slopes=slopes, push=push, bends=bends, row=row, pose=pose, nearest=nearest
     )  # fmt: skip
@@ -260,39 +261,36 @@ def projection_slopes(
     for col in range(columns):
         for i in range(unknowns):
             b[col * unknowns + i] = dp[col, i] + more[col, i] if i < m else 0.0
-    along, scratch = bending[:12], bending[12:]
-    curvature = Curvature(work=scratch, H=H, along=along)
+    along, pair, scratch = bending[:12], bending[12:156], bending[156:]
+    curvature = Curvature(work=scratch, H=H, along=along, pair=pair)
+    for c in range(12):
+        along[c] = 0.0
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         i, j = plan[group + A], plan[group + B]
+        for c in range(144):
+            pair[c] = 0.0
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + COMPLIANCE] > 0.0:
                 continue
             mine = m + plan[group + EQUATION] + row - plan[group + FIRST_ROW]
             hessian(plan, constant, k, row, pose, matrix, scratch, H)
+            add_row_change(H, G, SLOPES * row, x[mine], along, pair)
             for c in range(12):
-                along[c] = 0.0
-            for col in range(columns):
-                at = col * unknowns
-                add_force_change(i, j, n, H, G, SLOPES * row, x[mine], along, dz[col], at, b)
-                bend = 0.0  # V^T H dz
-                for c in range(12):
-                    other = i if c < 6 else j
-                    if other == n:
-                        continue
-                    for e in range(12):
-                        body = i if e < 6 else j
-                        if body < n:
-                            bend += (
-                                H[12 * c + e]
-                                * x[TWIST * body + e % 6]
-                                * dz[col, TWIST * other + c % 6]
-                            )
-                b[at + mine] -= bend
+                other, bend = i if c < 6 else j, 0.0  # V^T H
+                if other == n:
+                    continue
+                for e in range(12):
+                    body = i if e < 6 else j
+                    if body < n:
+                        bend += H[12 * c + e] * x[TWIST * body + e % 6]
+                for col in range(columns):
+                    b[col * unknowns + mine] -= bend * dz[col, TWIST * other + c % 6]
             if plan[group + NEXT] != k:
                 add_changes_across(
                     plan, constant, k, row, mine, x[mine], x, pose, curvature, dz, unknowns, b
                 )  # fmt: skip
+        add_pair_changes(i, j, n, pair, dz, b, unknowns)
     if solve_refined(plan, constant, program, True, columns, solver, right) != 0:
         return 2
     for col in range(columns):

@@ -89,6 +89,34 @@ def add_force_change(a, b, n, H, G, at, force, along, dz, to, out):
 
 
 @kernel
+def add_row_change(H, G, at, force, along, pair):
+    """Pair_ij <- pair_ij + d(force G_i) / d z_j of one row, d force = along . dz."""
+    for i in range(12):
+        slope = G[at + i]
+        for j in range(12):
+            pair[12 * i + j] += force * H[12 * j + i] + slope * along[j]
+
+
+@kernel
+def add_pair_changes(a, b, n, pair, dz, out, length):
+    """Out <- out + pair dz of the two bodies of a group, for all columns."""
+    for end in range(2):
+        body = b if end == 1 else a
+        for side in range(2):
+            other = b if side == 1 else a
+            if body == n or other == n:
+                continue
+            first, at = 72 * end + 6 * side, TWIST * other
+            for col in range(dz.shape[0]):
+                to = col * length + TWIST * body
+                for i in range(6):
+                    total = 0.0
+                    for j in range(6):
+                        total += pair[first + 12 * i + j] * dz[col, at + j]
+                    out[to + i] += total
+
+
+@kernel
 def add_changes_across(plan, constant, k, row, mine, force, x, pose, curvature, dz, length, out):
     """Out <- out + force dG^T of a user's row, by poses of the other groups of its function.
 
@@ -143,11 +171,14 @@ def impulse_changes(
     ``G^T mu``, at the end 1 - theta of them. Column k of ``out`` starts at ``k length``.
     """
     pose, matrix, g, G = node.pose, node.matrix, node.g, node.G
-    work, H, along = curvature.work, curvature.H, curvature.along
+    work, H, along, pair = curvature.work, curvature.H, curvature.along, curvature.pair
     n, c, columns = plan[BODIES], control.size, dz.shape[0]
     for k in range(plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
+        changed = False
+        for j in range(144):
+            pair[j] = 0.0
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             p, at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE, 12 * row
             for j in range(12):
@@ -187,18 +218,20 @@ def impulse_changes(
                             if body < n:
                                 total += damping * x[TWIST * body + i % 6] * H[12 * j + i]
                     along[j] = -0.5 * h * total
-            for col in range(columns):
-                add_force_change(a, b, n, H, G, at, force, along, dz[col], col * length, out)
-                if index >= 0 and c > 0 and dc[col, index] != 0.0:
-                    part = 0.5 * h * dc[col, index]
-                    for i in range(12):
-                        body = a if i < 6 else b
-                        if body < n:
-                            out[col * length + TWIST * body + i % 6] += part * G[at + i]
+            add_row_change(H, G, at, force, along, pair)
+            changed = True
+            for col in range(columns if index >= 0 and c > 0 else 0):
+                part = 0.5 * h * dc[col, index]
+                for i in range(12):
+                    body = a if i < 6 else b
+                    if body < n and part != 0.0:
+                        out[col * length + TWIST * body + i % 6] += part * G[at + i]
             if plan[group + NEXT] != k:
                 add_changes_across(
                     plan, constant, k, row, -1, force, x, pose, curvature, dz, length, out
                 )  # fmt: skip
+        if changed:
+            add_pair_changes(a, b, n, pair, dz, out, length)
 
 
 @kernel
