@@ -162,7 +162,7 @@ class Kinematics:
         ValueError
             Where bodies can move without any column's velocity changing.
         """
-        return np.asarray(self._velocity_of(state, frame) @ self._motions(state))
+        return self._slopes(state).seen(self._velocity_of(state, frame))
 
     def mass_matrix(self, state: State) -> Float:
         """Mass matrix M: the kinetic energy is ``v @ M @ v / 2``.

@@ -150,6 +150,13 @@ class Slopes:
             )
         return np.asarray(free @ (Vt.T / s) @ U.T)
 
+    def seen(self, S: Any) -> Float:
+        """``S along``, S of few rows, shape (c, k): of a tree by its transpose alone."""
+        if self._motions.order is None:
+            return np.asarray(S @ self.along())
+        tree = self._motions.tree
+        return tree.solve(self._numbers, S.T, "T")[tree.rate_rows[self._motions.order]].T
+
     def held(self, wanted: Float) -> Float:
         """Motions x of ``G x = wanted``, shape (6 n, c); of redundant rows the nearest."""
         tree = self._motions.tree
@@ -232,6 +239,8 @@ class SpanningTree:
         Constraints, as places among the rigid rows, that the tree fulfils.
     closures : ndarray of int, shape (l,)
         The other ones, of loops.
+    rate_rows : ndarray of int, shape (k,)
+        Equation of each rate.
     unit_rates : ndarray of float, shape (6 n, k)
         Right-hand sides of `solve` for each rate.
     """
@@ -267,8 +276,9 @@ class SpanningTree:
         self.equations = np.array(equations, np.int64)
         self.closures = np.setdiff1d(np.arange(rigid.size), self.equations)
         self._at_equation = np.array(at_equation, np.int64)
+        self.rate_rows = np.array(at_rate, np.int64)
         self.unit_rates = np.zeros((self.size, self.columns.size))
-        self.unit_rates[np.array(at_rate, np.int64), np.arange(self.columns.size)] = 1.0
+        self.unit_rates[self.rate_rows, np.arange(self.columns.size)] = 1.0
         system = gs.System(graph, layout.TWIST)
         for i in range(bodies.size):
             system[i, i] = np.eye(layout.TWIST)
@@ -285,7 +295,7 @@ class SpanningTree:
         right[self._at_equation] = wanted[self.equations]
         return right
 
-    def solve(self, slopes: Float, right: Float) -> Float:
+    def solve(self, slopes: Float, right: Float, trans: str = "N") -> Float:
         """Twists of all bodies whose tree equations have given right-hand sides.
 
         Parameters
@@ -293,6 +303,8 @@ class SpanningTree:
         slopes : ndarray of float
             Jacobian of all rows of the tables, 12 numbers each.
         right : ndarray of float, shape (6 n, c)
+        trans : {"N", "T"}, optional
+            "T" solves with the transpose.
 
         Returns
         -------
@@ -308,7 +320,7 @@ class SpanningTree:
         factor = self._idle.pop() if self._idle else self._system.factorize()
         try:
             factor.refactorize(values)
-            found = np.asarray(factor.solve(right))
+            found = np.asarray(factor.solve(right, trans))
         except gs.SingularPivotError:
             found = np.full(right.shape, np.inf)
         self._idle.append(factor)

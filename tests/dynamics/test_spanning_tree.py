@@ -92,6 +92,19 @@ def test_motions_along_coordinates_are_those_of_the_pseudoinverse(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
+def test_what_is_seen_of_motions_is_their_product(name):
+    model, slopes = slopes_of(name)
+    S = np.random.default_rng(2).standard_normal((4, 6 * model.n_bodies))
+    try:
+        along = slopes.along()
+    except ValueError:
+        with pytest.raises(ValueError, match="freedoms"):
+            slopes.seen(S)
+    else:
+        np.testing.assert_allclose(slopes.seen(S), S @ along, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_held_motions_change_constraints_as_wanted(name):
     model, slopes = slopes_of(name)
     rng = np.random.default_rng(1)
