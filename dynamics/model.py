@@ -155,7 +155,7 @@ class Model:
         self.settings = np.array(sets).ravel()
         self.state_size = self.tables.state_size
         self.near = NearModels(self) if mechanism.collisions else None
-        self.spaces: dict[Any, Any] = {}  # of `dynamics.kinematics.joint_space.space_of`
+        self.structures: dict[Any, Any] = {}  # of queries, found once: see `space_of`
         self._workspaces = ThreadWorkspaces(self)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -182,15 +182,15 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         refuse_callbacks(self.mechanism)
-        left_out = ("_workspaces", "kernel", "near", "spaces")
+        left_out = ("_workspaces", "kernel", "near", "structures")
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        own = ("_workspaces", "memory", "spaces")
+        own = ("_workspaces", "memory", "structures")
         self.__dict__.update({k: v for k, v in state.items() if k not in own})
         self.kernel = kernel if self.stages is None else self.stages.kernel
         self.near = NearModels(self) if self.mechanism.collisions else None
-        self.spaces = {}
+        self.structures = {}
         self._workspaces = ThreadWorkspaces(self, state.get("memory"))
 
     # States

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import networkx as nx
 import numpy as np
@@ -291,11 +291,9 @@ def _mobile(
         )
     q = per_coordinate(joint, position, "position")
     rates = per_coordinate(joint, velocity, "velocity")
-    graph = model.mechanism.graph()
-    graph.remove_edge(joint.parent.name, joint.child.name, key=name)
     if joint.positions == () or joint.child.name == WORLD.name:
         raise InconsistentStateError(f"joint {name!r} has no coordinates to set; use assemble")
-    behind = nx.node_connected_component(graph, joint.child.name)
+    behind = _behind(model, joint)
     if joint.parent.name in behind:
         raise InconsistentStateError(
             f"joint {name!r} is on a loop, so it cannot move alone: use "
@@ -307,7 +305,17 @@ def _mobile(
             f"world: make it with {joint.child.name!r} as parent, or use "
             f"model.assemble(state, {{{name!r}: ...}})"
         )
-    return joint, q, rates, set(behind)
+    return joint, q, rates, behind
+
+
+def _behind(model: Model, joint: Joint) -> set[Hashable]:
+    """Names of the child of a joint and of all that other joints connect to it, found once."""
+    key = "behind", joint.name
+    if key not in model.structures:
+        graph = model.mechanism.graph()
+        graph.remove_edge(joint.parent.name, joint.child.name, key=joint.name)
+        model.structures[key] = set(nx.node_connected_component(graph, joint.child.name))
+    return cast(set[Hashable], model.structures[key])
 
 
 def _move(

@@ -15,7 +15,7 @@ from dynamics.kernels.base import layout
 from dynamics.kinematics import coordinates, loop_closure
 from dynamics.kinematics.joint_space import JointSpace, row_slopes
 from dynamics.kinematics.momenta import momenta
-from dynamics.kinematics.spanning_tree import Motions, Slopes
+from dynamics.kinematics.spanning_tree import Motions, Slopes, soft_rows
 from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.geometry import Frame
 from dynamics.parts.tendons import sliders_of
@@ -31,6 +31,8 @@ Float = NDArray[np.float64]
 
 #: Most steps of inverse kinematics; near a solution each one doubles the correct digits.
 STEPS = 200
+#: Most corrections that close joints after a step, each of which doubles the correct digits.
+CORRECTIONS = 6
 #: Damping of these steps, relative to the largest eigenvalue of A^T A: the least one, which leaves
 #: motions alone that move no target, the first one, and the one at which they are given up.
 DAMPED, FIRST, HOPELESS = 1e-12, 1e-3, 1e6
@@ -104,6 +106,15 @@ class Kinematics:
         sliders = sliders_of(mechanism)
         masses = [0.0 if name in sliders else mechanism.bodies[name].mass for name in names]
         self._masses = np.array(masses)  # of all bodies, 0 of the slides of tendons
+        limited, ends = [np.zeros(0, np.int64)], [np.zeros((0, 2))]
+        for name, (first_of, count) in self._space.start.items():
+            limits = mechanism.joints[name].limits
+            if limits is not None:
+                limited.append(np.arange(count) + first_of)
+                ends.append(limits)
+        self._limited, self._ends = np.concatenate(limited), np.vstack(ends)
+        self._units = loop_closure.reciprocal_units(model, {})
+        self._rigid = ~soft_rows(model)
         self._allowed = Motions(model, self._space.rate_rows, self._bodies, self._base)
         first = 6 * len(self._base)
         for name, (start, count) in self._space.start.items():
@@ -299,7 +310,7 @@ class Kinematics:
         """
         check_state(self.model, state)
         tasks = [_Task(self, frame, target) for frame, target in targets.items()]
-        now = loop_closure.assemble(self.model, state, {}, {})
+        now = loop_closure.assemble(self.model, self._still(state.copy()), {}, {})
         error, damping = self._errors(tasks, now), FIRST
         for _ in range(STEPS):
             beyond = self._beyond(now, limits)
@@ -308,8 +319,8 @@ class Kinematics:
             slopes = self._slopes(now)
             null = np.linalg.qr(slopes.free())[0]
             A = np.vstack([task.slopes(now) for task in tasks]) @ null
-            rows, low, high = self._room(now, limits)
-            B = slopes.rates(null)[rows]
+            low, high = self._room(now, limits)
+            B = slopes.rates(null)[6 * len(self._base) + self._limited[: low.size]]
             z = _bounded_step(A, error, damping, B, low, high)
             trial = self._moved(now, null @ z)
             after = self._errors(tasks, trial)
@@ -335,11 +346,13 @@ class Kinematics:
                 "begin nearer to the posture you mean, leave its orientation free, or take the "
                 "nearest posture (nearest=True)"
             )
-        coordinates.set_twists(
-            self.model, now, np.zeros((self.model.n_bodies, layout.TWIST)),
-            list(range(self.model.n_bodies)),
-        )  # fmt: skip
-        return now
+        return self._still(now)
+
+    def _still(self, state: State) -> State:
+        """The state itself, at rest."""
+        zeros, n = np.zeros((self.model.n_bodies, layout.TWIST)), self.model.n_bodies
+        coordinates.set_twists(self.model, state, zeros, list(range(n)))
+        return state
 
     def _frame(self, name: Hashable) -> tuple[int, Float, Float]:
         """Body, -1 for the world, and position and orientation of a frame in it."""
@@ -379,30 +392,34 @@ class Kinematics:
         """Errors of all tasks, over their units."""
         return np.concatenate([np.zeros(0), *(task.error(state) for task in tasks)])
 
-    def _room(self, state: State, limits: bool) -> tuple[list[int], Float, Float]:
-        """Columns of limited coordinates, and how far each may move down and up."""
-        position = self._space.read(state)[0]
-        rows, low, high = [], [], []
-        for name, (first, count) in self._space.start.items() if limits else ():
-            ends = self.model.mechanism.joints[name].limits
-            if ends is None:
-                continue
-            for i in range(count):
-                rows.append(6 * len(self._base) + first + i)
-                low.append(ends[i, 0] - position[first + i])
-                high.append(ends[i, 1] - position[first + i])
-        return rows, np.array(low), np.array(high)
+    def _room(self, state: State, limits: bool) -> tuple[Float, Float]:
+        """How far each limited coordinate may move down and up."""
+        if not limits:
+            return np.zeros(0), np.zeros(0)
+        position = self._space.read(state)[0][self._limited]
+        return self._ends[:, 0] - position, self._ends[:, 1] - position
 
     def _beyond(self, state: State, limits: bool) -> float:
         """How far a limited coordinate is beyond its range, m or rad."""
-        _, low, high = self._room(state, limits)
+        low, high = self._room(state, limits)
         return float(np.maximum(low, -high).max(initial=0.0))
 
     def _moved(self, state: State, move: Float) -> State:
-        """The state with bodies displaced and turned, its loops closed again."""
+        """The state with bodies displaced and turned, its joints closed again."""
+        state = loop_closure.moved(state, self._wide(move))
+        for _ in range(CORRECTIONS):
+            g, _ = loop_closure.equations(self.model, state, {})
+            if np.abs(self._units * g).max(initial=0.0) <= loop_closure.CLOSED:
+                return state
+            correction = -self._slopes(state).held(g[self._rigid])
+            state = loop_closure.moved(state, self._wide(correction))
+        return loop_closure.assemble(self.model, state, {}, {})
+
+    def _wide(self, move: Float) -> Float:
+        """Motions of the bodies, and 0 of planes, shape (n, 6)."""
         wide = np.zeros((self.model.n_bodies, layout.TWIST))
         wide[self._bodies] = move.reshape(-1, layout.TWIST)
-        return loop_closure.assemble(self.model, loop_closure.moved(state, wide), {}, {})
+        return wide
 
 
 class _Task:

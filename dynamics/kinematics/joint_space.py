@@ -217,10 +217,11 @@ class JointSpace:
 
 def space_of(model: Model, joints: Iterable[Hashable] | None = None) -> JointSpace:
     """The `JointSpace` of some joints, made once for each model."""
-    key = None if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
-    if key not in model.spaces:
-        model.spaces[key] = JointSpace(model, key)
-    return cast(JointSpace, model.spaces[key])
+    names = None if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
+    key = "space", names
+    if key not in model.structures:
+        model.structures[key] = JointSpace(model, names)
+    return cast(JointSpace, model.structures[key])
 
 
 def row_slopes(model: Model, state: State, twist: Float | None = None) -> tuple[Float, Float]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, diags_array, eye_array
+from scipy.sparse import diags_array, eye_array
 
 import graphsys as gs
 from dynamics import rotation
@@ -16,6 +16,7 @@ from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.kinematics import coordinates
 from dynamics.kinematics.plane_placement import placed
+from dynamics.kinematics.spanning_tree import RowSlopes, groups_of
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State
 from dynamics.tables.model_tables import row_units
@@ -180,7 +181,9 @@ def assemble(
     rates = np.zeros(g.size)
     if wanted:
         rates[model.n_rows :] = np.concatenate(list(wanted.values()))
-    twist = twists.ravel() - LeastChange()(G, G @ twists.ravel() - rates, weights)
+    missed, twist = G @ twists.ravel() - rates, twists.ravel()
+    if missed.any():
+        twist = twist - LeastChange()(G, missed, weights)
     left = np.abs(reciprocal_units(model, wanted) * (G @ twist - rates))
     if not left.max(initial=0.0) <= UNMOVED * _fastest(model, twist.reshape(n, 6)):
         k = int(np.argmax(left))
@@ -284,63 +287,31 @@ def equations(
     model: Model, state: State, targets: Mapping[Hashable, Float], rates: bool = False
 ) -> tuple[Float, Any]:
     """Values and Jacobian (scipy.sparse) of all constraints and of the given joints."""
-    space = model.workspace
-    joints = int(model.tables.plan[layout.JOINTS])
+    space, tables = model.workspace, model.tables
     zeros = np.zeros((1, 6 * model.n_bodies))
+    joints = int(tables.plan[layout.JOINTS])
     values = [space.measured(0, joints, state.data[None], zeros)[0, :, 0]]
-    groups = list(range(len(model.tables.joint_index)))
-    second = later_groups(model)
-    G = [space.G[: 12 * model.n_rows].reshape(-1, 12).copy()]
-    if not rates:  # what holds velocities alone leaves positions free
-        plan = model.tables.plan
-        kind = plan[plan[layout.ROW_AT] + layout.KIND + layout.ROW_FIELDS * np.arange(model.n_rows)]
-        G[0][kind >= kinds.EDGE] = 0.0
     for name, target in targets.items():
-        group = model.tables.measure_group[name][1 if rates else 0]
+        group = tables.measure_group[name][1 if rates else 0]
         found = space.measured(group, group + 1, state.data[None], zeros)[0, :, 0]
-        table = model.tables.plan[
-            model.tables.plan[layout.GROUP_AT] + group * layout.GROUP_FIELDS :
-        ]
-        first = int(table[layout.FIRST_ROW])
         values.append(found - target)
-        G.append(space.G[12 * first : 12 * (first + found.size)].reshape(-1, 12).copy())
-        groups.append(group)
-    g, slopes = np.concatenate(values), np.concatenate(G)
-    columns = np.empty(slopes.shape, np.int64)
-    row = 0
-    for group in groups:
-        table = model.tables.plan[
-            model.tables.plan[layout.GROUP_AT] + group * layout.GROUP_FIELDS :
-        ]
-        count = int(table[layout.N_ROWS])
-        ends = 6 * np.array([table[layout.A], table[layout.B]])
-        columns[row : row + count] = (ends[:, None] + np.arange(6)).ravel()
-        row += count
-    owner, G_second, columns_second = second
-    entries = np.concatenate([slopes.ravel(), G_second.ravel()])
-    place = np.concatenate([np.repeat(np.arange(g.size), 12), np.repeat(owner, 12)])
-    across = np.concatenate([columns.ravel(), columns_second.ravel()])
-    wide = csr_array((entries, (place, across)), (g.size, 6 * model.n_bodies + 6))
-    return g, wide[:, : 6 * model.n_bodies]
+    key = "equations", tuple(targets), rates
+    if key not in model.structures:
+        model.structures[key] = _row_slopes(model, targets, rates)
+    return np.concatenate(values), model.structures[key].matrix(space.G)
 
 
-def later_groups(model: Model) -> tuple[Any, Float, Any]:
-    """Rows of later groups, as the workspace has them: equations, 12 slopes and columns."""
-    plan = model.tables.plan
-    groups = plan[plan[layout.GROUP_AT] :][: layout.GROUP_FIELDS * plan[layout.JOINTS]]
-    groups = groups.reshape(-1, layout.GROUP_FIELDS)
-    groups = groups[groups[:, layout.EQUATION] != groups[:, layout.FIRST_ROW]]
-    groups = np.repeat(groups, groups[:, layout.N_ROWS], axis=0)
-    _, start = np.unique(groups[:, layout.FIRST_ROW], return_inverse=True)
-    first = np.searchsorted(start, start)
-    row = np.arange(len(groups)) - first
-    slopes = model.workspace.G.reshape(-1, 12)[groups[:, layout.FIRST_ROW] + row]
-    ends = 6 * groups[:, [layout.A, layout.B]]
-    return (
-        groups[:, layout.EQUATION] + row,
-        slopes,
-        (ends[:, :, None] + np.arange(6)).reshape(-1, 12),
-    )
+def _row_slopes(model: Model, targets: Iterable[Hashable], rates: bool) -> RowSlopes:
+    """Sparsity of `equations`."""
+    groups, rows = groups_of(model), [np.arange(model.n_rows)]
+    for name in targets:
+        group = groups[model.tables.measure_group[name][1 if rates else 0]]
+        rows.append(np.arange(group[layout.N_ROWS]) + group[layout.FIRST_ROW])
+    every, plan = np.concatenate(rows), model.tables.plan
+    kind = plan[plan[layout.ROW_AT] + layout.KIND + layout.ROW_FIELDS * every]
+    # what holds velocities alone leaves positions free
+    empty = (kind >= kinds.EDGE) & (every < model.n_rows) & (not rates)
+    return RowSlopes(model, every, empty=empty)
 
 
 class LeastChange:

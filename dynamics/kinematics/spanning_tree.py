@@ -19,7 +19,7 @@ from dynamics.parts.bodies import WORLD
 if TYPE_CHECKING:
     from dynamics.model import Model
 
-__all__ = ["Motions", "Slopes", "groups_of", "soft_rows"]
+__all__ = ["Motions", "RowSlopes", "Slopes", "groups_of", "soft_rows"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -177,9 +177,17 @@ class RowSlopes:
         Rows of constraints, forces or coordinates, in the order of the tables.
     bodies : ndarray of int, shape (n,), optional
         Whose velocities are columns; by default those of all bodies.
+    empty : ndarray of bool, shape (m,), optional
+        Rows that are left empty.
     """
 
-    def __init__(self, model: Model, rows: Ints, bodies: Ints | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        rows: Ints,
+        bodies: Ints | None = None,
+        empty: NDArray[np.bool_] | None = None,
+    ) -> None:
         n, groups = model.n_bodies, groups_of(model)
         bodies = np.arange(n) if bodies is None else bodies
         column = np.full(n + 1, -1)
@@ -197,7 +205,11 @@ class RowSlopes:
                 if group[layout.EQUATION] + i in place:
                     k, row = place[group[layout.EQUATION] + i], group[layout.FIRST_ROW] + i
                     parts += [(k, group[layout.A], 2 * row), (k, group[layout.B], 2 * row + 1)]
-        parts = sorted((k, int(column[body]), at) for k, body, at in parts if column[body] >= 0)
+        parts = sorted(
+            (k, int(column[body]), at)
+            for k, body, at in parts
+            if column[body] >= 0 and (empty is None or not empty[k])
+        )
         at = np.array(parts, np.int64).reshape(-1, 3)
         six = np.arange(layout.TWIST)
         counts = np.bincount(at[:, 0], minlength=rows.size)
