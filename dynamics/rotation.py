@@ -6,6 +6,7 @@ rotation is normalized first, and refused where it is zero.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -97,6 +98,9 @@ def normalized(q: ArrayLike) -> Float:
     ValueError
         Where one is zero or not finite.
     """
+    one = _unit(q)
+    if one is not None:
+        return np.array(one)
     return unit_vector(as_numbers(q, (..., 4), "a quaternion"), "a quaternion")
 
 
@@ -117,6 +121,13 @@ def multiply(p: ArrayLike, q: ArrayLike) -> Float:
     ValueError
         Where a number is not finite.
     """
+    left, right = _floats(p, 4), _floats(q, 4)  # most calls are of one quaternion
+    if left is not None and right is not None:
+        (a0, a1, a2, a3), (b0, b1, b2, b3) = left, right
+        return np.array([
+            a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3, a0 * b1 + b0 * a1 + a2 * b3 - a3 * b2,
+            a0 * b2 + b0 * a2 + a3 * b1 - a1 * b3, a0 * b3 + b0 * a3 + a1 * b2 - a2 * b1,
+        ])  # fmt: skip
     a, b = as_numbers(p, (..., 4), "a quaternion"), as_numbers(q, (..., 4), "a quaternion")
     s, t, u, v = a[..., :1], b[..., :1], a[..., 1:], b[..., 1:]
     scalar = s * t - (u * v).sum(axis=-1, keepdims=True)
@@ -140,6 +151,9 @@ def conjugate(q: ArrayLike) -> Float:
     ValueError
         Where a number is not finite.
     """
+    one = _floats(q, 4)
+    if one is not None:
+        return np.array([one[0], -one[1], -one[2], -one[3]])
     return np.asarray(as_numbers(q, (..., 4), "a quaternion") * [1.0, -1.0, -1.0, -1.0])
 
 
@@ -163,6 +177,13 @@ def rotate(q: ArrayLike, a: ArrayLike) -> Float:
     ValueError
         Where a quaternion is zero or a number is not finite.
     """
+    one, arm = _unit(q), _floats(a, 3)
+    if one is not None and arm is not None:
+        (r, x, y, z), (i, j, k) = one, arm
+        b, c, d = 2.0 * (y * k - z * j), 2.0 * (z * i - x * k), 2.0 * (x * j - y * i)
+        return np.array([
+            i + r * b + y * d - z * c, j + r * c + z * b - x * d, k + r * d + x * c - y * b
+        ])  # fmt: skip
     unit, vector = normalized(q), as_numbers(a, (..., 3), "a vector")
     s, v = unit[..., :1], unit[..., 1:]
     twice = 2.0 * cross(v, vector)
@@ -217,6 +238,11 @@ def from_rotation_vector(vector: ArrayLike) -> Float:
     ValueError
         Where a number is not finite.
     """
+    one = _floats(vector, 3)
+    if one is not None:
+        turn = math.hypot(*one)
+        part = math.sin(0.5 * turn) / turn if turn > 0.0 else 0.5
+        return np.array([math.cos(0.5 * turn), part * one[0], part * one[1], part * one[2]])
     half = 0.5 * as_numbers(vector, (..., 3), "a rotation vector")
     length = np.linalg.norm(half, axis=-1, keepdims=True)
     # np.sinc(x) is sin(pi x) / (pi x), 1 at 0.
@@ -409,6 +435,27 @@ def unit_vector(array: Float, name: str) -> Float:
         raise ValueError(f"{name} must not be zero")
     scaled = array / largest
     return np.asarray(scaled / np.linalg.norm(scaled, axis=-1, keepdims=True))
+
+
+def _floats(array: Any, size: int) -> list[float] | None:
+    """Numbers of one vector, for which Python is faster than numpy; None of anything else."""
+    if type(array) is not np.ndarray or array.shape != (size,) or array.dtype != np.float64:
+        return None
+    found: list[float] = array.tolist()
+    return found if math.isfinite(sum(found)) else None
+
+
+def _unit(q: Any) -> tuple[float, float, float, float] | None:
+    """One quaternion over its length, if that is an ordinary number; None of anything else."""
+    found = _floats(q, 4)
+    if found is None:
+        return None
+    s, x, y, z = found
+    square = s * s + x * x + y * y + z * z
+    if not 1e-100 < square < 1e100:
+        return None
+    length = math.sqrt(square)
+    return s / length, x / length, y / length, z / length
 
 
 def _scipys() -> Any:

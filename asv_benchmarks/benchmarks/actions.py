@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.actions [robot ...]`` in ``asv_benchmarks`` prints, for the robots of
 gymnasium on their floor with contacts that the model finds: microseconds per action of five steps,
-and per step of `rollouts` of one second, both with random commands, over as many `mj_step`.
+and per step of `rollouts` of one second, both with random commands, over as many `mj_step`; and per
+beginning of an episode with noise.
 """
 
 import argparse
@@ -17,11 +18,12 @@ from .collisions import HELD, ROBOTS, H, scene
 ACTIONS, JOBS, SECONDS = 400, 16, 1.0
 
 
-def environment(made):
+def environment(made, noise=0.0):
     """Environment of a scene that begins where the scene does, with a reward of 0."""
-    return dy.gym.MechanismEnv(
-        dy.gym.Task(made.model, lambda q, rate, action: 0.0, start=made.state, noise=0.0, skip=HELD)
+    task = dy.gym.Task(
+        made.model, lambda q, rate, action: 0.0, start=made.state, noise=noise, skip=HELD
     )
+    return dy.gym.MechanismEnv(task)
 
 
 def held(peer, data, commands):
@@ -75,6 +77,16 @@ def of_rollouts(made, rounds=5):
     return scale * min(ours), scale * min(theirs)
 
 
+def of_resets(made, rounds=20):
+    """Least microseconds per beginning of an episode with noise on all coordinates."""
+    env, found = environment(made, noise=0.01), []
+    for seed in range(rounds):
+        start = time.process_time()
+        env.reset(seed=seed)
+        found.append(time.process_time() - start)
+    return 1e6 * min(found)
+
+
 class Actions:
     """An action and a step of rollouts, over MuJoCo's time for the same steps."""
 
@@ -93,9 +105,14 @@ class Actions:
         self.env.reset(seed=0)
         self.action = np.zeros(self.env.action_space.shape, np.float32)
         self.env.step(self.action)
+        self.noisy = environment(self.scene, noise=0.01)
+        self.noisy.reset(seed=0)
 
     def time_action(self, name):
         self.env.step(self.action)
+
+    def time_reset(self, name):
+        self.noisy.reset()
 
     def track_action_over_mujoco(self, name):
         ours, theirs = of_actions(self.scene)
@@ -111,13 +128,15 @@ def main():
     parser.add_argument("robots", nargs="*", default=list(ROBOTS))
     parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args()
-    print("robot: actions: ours, MuJoCo, us | ratio | rollouts: ours, MuJoCo, us per step | ratio")
+    print("robot: actions: ours, MuJoCo, us | ratio", end=" | ")
+    print("rollouts: ours, MuJoCo, us per step | ratio | reset, us")
     for name in chosen.robots:
         made = scene(name)
         ours, theirs = of_actions(made, chosen.rounds)
         print(f"{name:14s} {ours:7.1f} {theirs:7.1f} | {ours / theirs:5.2f}", end=" | ")
         ours, theirs = of_rollouts(made, chosen.rounds)
-        print(f"{ours:7.2f} {theirs:7.2f} | {ours / theirs:5.2f}", flush=True)
+        print(f"{ours:7.2f} {theirs:7.2f} | {ours / theirs:5.2f}", end=" | ")
+        print(f"{of_resets(made):6.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def twists_of(model: Model, state: State) -> Float:
     """
     if state.contacts[model.late_at :][:1].any():
         return np.asarray(model.workspace.velocities(state.data[None])[0].reshape(-1, layout.TWIST))
-    return velocities_of(model.tables, state.pose, state.momentum)
+    return velocities_of(model, state.pose, state.momentum)
 
 
 def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> None:
@@ -140,7 +140,7 @@ def ride(model: Model, state: State, twists: Float, plane: Any) -> int:
     """
     i = model.body_number(plane.body.name)
     x, _, v, omega = frame_of(model, state, plane.owner, twists)
-    twists[i, :3] = v + np.cross(omega, state.pose[i, :3] - x)
+    twists[i, :3] = v + rotation.cross(omega, state.pose[i, :3] - x)
     twists[i, 3:] = rotation.rotate(rotation.conjugate(state.pose[i, 3:]), omega)
     return i
 
@@ -180,7 +180,7 @@ def motion_of(joint: Joint, q: Float, rates: Float) -> tuple[Float, Float, Float
     if joint.kind == "constant velocity":  # its row keeps t . v at 0: t turns as the bends demand
         t = joint.rows[-1].axis
         rho = rotation.from_rotation_vector(vector)
-        spin = spin - t * (spin @ np.cross(t, rho[1:])) / rho[0]
+        spin = spin - t * (spin @ rotation.cross(t, rho[1:])) / rho[0]
     if heads:
         (a, da, row), (b, db, _) = heads[kinds.HEADING_A], heads[kinds.HEADING_B]
         first = rotation.from_axis_angle(row.axis, a)
@@ -198,8 +198,8 @@ def child_frame(joint: Joint, parent: Frame, q: Float, rates: Float) -> Frame:
     now = rotation.multiply(orientation, turn)
     omega_child = omega + rotation.rotate(now, spin)
     point = rotation.rotate(now, joint.child_point)
-    at_joint = v + np.cross(omega, arm) + rotation.rotate(orientation, slide)
-    return x + arm - point, now, at_joint - np.cross(omega_child, point), omega_child
+    at_joint = v + rotation.cross(omega, arm) + rotation.rotate(orientation, slide)
+    return x + arm - point, now, at_joint - rotation.cross(omega_child, point), omega_child
 
 
 def parent_frame(joint: Joint, child: Frame, q: Float, rates: Float) -> Frame:
@@ -210,8 +210,8 @@ def parent_frame(joint: Joint, child: Frame, q: Float, rates: Float) -> Frame:
     omega_parent = omega - rotation.rotate(orientation, spin)
     arm = rotation.rotate(now, joint.parent_point + shift)
     point = rotation.rotate(orientation, joint.child_point)
-    at_joint = v + np.cross(omega, point) - rotation.rotate(now, slide)
-    return x + point - arm, now, at_joint - np.cross(omega_parent, arm), omega_parent
+    at_joint = v + rotation.cross(omega, point) - rotation.rotate(now, slide)
+    return x + point - arm, now, at_joint - rotation.cross(omega_parent, arm), omega_parent
 
 
 def frame_of(model: Model, state: State, body: Any, twists: Float) -> Frame:
@@ -274,9 +274,11 @@ def set_joints(
     check_state(model, state)
     joints = [_mobile(model, *one) for one in given]
     twists, moved = twists_of(model, state), set[Hashable]()
-    for joint, q, rates, behind in joints:
-        _move(model, state, twists, joint, q, rates, behind)
+    for _, _, _, behind in joints:
         moved |= behind
+    if len(joints) < 2 or not _moved_at_once(model, state, twists, joints, moved):
+        for joint, q, rates, behind in joints:
+            _move(model, state, twists, joint, q, rates, behind)
     set_twists(model, state, twists, [model.body_number(one) for one in moved - {WORLD.name}])
 
 
@@ -328,18 +330,56 @@ def _move(
     behind: set[Hashable],
 ) -> None:
     """Poses and ``twists`` of a joint's child and all that goes with it."""
-    ends: list[Any] = [WORLD, *model.bodies]
-    before = {end.name: frame_of(model, state, end, twists) for end in ends}
-    known = {
-        other.name: model.workspace.joint(other.name, state.data[None], twists.reshape(1, -1))[0]
-        for other in model.mechanism.joints.values()
-        if other.positions and other.parent.name in behind and other.child.name in behind
-    }
-    child = child_frame(joint, frame_of(model, state, joint.parent, twists), q, rates)
+    before = _frames(model, state, twists)
+    known = _coordinates(model, state, twists, behind)
+    child = child_frame(joint, before[joint.parent.name], q, rates)
     every = {WORLD.name, *model.mechanism.bodies}
     frames = dict.fromkeys(every - behind, STILL)  # stay where they are
     frames[joint.child.name] = child
     hang(model, state, twists, frames, known, [joint.child.name], before)
+
+
+def _moved_at_once(
+    model: Model,
+    state: State,
+    twists: Float,
+    joints: list[tuple[Joint, Float, Float, set[Hashable]]],
+    moved: set[Hashable],
+) -> bool:
+    """Move several joints by one walk from the bodies that stay; False where it reaches not all."""
+    before = _frames(model, state, twists)
+    frames = {name: frame for name, frame in before.items() if name not in moved}
+    first = [joint.parent.name for joint, _, _, _ in joints if joint.parent.name in frames]
+    known = _coordinates(model, state, twists, moved)
+    known |= {joint.name: np.stack([q, rates], axis=1) for joint, q, rates, _ in joints}
+    poses, speeds = state.pose.copy(), twists.copy()
+    hang(model, state, twists, frames, known, list(dict.fromkeys(first)), before)
+    reached = len(frames) == len(before)
+    for name in frames if reached else ():
+        if name in moved:
+            i = model.body_number(name)
+            poses[i], speeds[i] = state.pose[i], twists[i]
+    state.pose[:], twists[:] = poses, speeds  # those that stay to the last bit
+    return reached
+
+
+def _frames(model: Model, state: State, twists: Float) -> dict[Hashable, Frame]:
+    """Frames of all bodies and the world, by name."""
+    turned = rotation.rotate(state.pose[:, 3:], twists[:, 3:])
+    parts = zip(model.bodies, state.pose.copy(), twists.copy(), turned)
+    found = {body.name: (pose[:3], pose[3:], v[:3], omega) for body, pose, v, omega in parts}
+    return {WORLD.name: STILL, **found}
+
+
+def _coordinates(
+    model: Model, state: State, twists: Float, moved: set[Hashable]
+) -> dict[Hashable, Float]:
+    """Coordinates and rates of the joints between bodies that move, by name."""
+    return {
+        joint.name: model.workspace.joint(joint.name, state.data[None], twists.reshape(1, -1))[0]
+        for joint in model.mechanism.joints.values()
+        if joint.positions and joint.parent.name in moved and joint.child.name in moved
+    }
 
 
 def hang(
@@ -467,8 +507,8 @@ def _along(old: Frame, other: Frame, new: Frame) -> Frame:
     """Frame of another body that keeps pose and motion relative to one from `old` to `new`."""
     turn = rotation.multiply(new[1], rotation.conjugate(old[1]))
     arm = other[0] - old[0]
-    slide = rotation.rotate(turn, other[2] - old[2] - np.cross(old[3], arm))
+    slide = rotation.rotate(turn, other[2] - old[2] - rotation.cross(old[3], arm))
     omega = new[3] + rotation.rotate(turn, other[3] - old[3])
     arm = rotation.rotate(turn, arm)
-    velocity = new[2] + np.cross(new[3], arm) + slide
+    velocity = new[2] + rotation.cross(new[3], arm) + slide
     return new[0] + arm, rotation.multiply(turn, other[1]), velocity, omega

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, bsr_array, csr_array, diags_array
+from scipy.sparse import csr_array
 
 import graphsys as gs
 from dynamics import rotation
@@ -15,6 +16,9 @@ from dynamics.kernels.observables.measure import placed
 from dynamics.kernels.rows.curvature import hessian
 from dynamics.kernels.rows.rows import evaluate
 from dynamics.tables.model_tables import Tables
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
 
 __all__ = [
     "momenta", "places_of", "slopes_of", "steady_forces", "turned_momenta", "turned_rows",
@@ -47,12 +51,12 @@ def momenta(tables: Tables, pose: Float, twists: Float, constant: Float | None =
     return found
 
 
-def velocities_of(tables: Tables, pose: Float, momentum: Float) -> Float:
+def velocities_of(model: Model, pose: Float, momentum: Float) -> Float:
     """V of M V = p.
 
     Parameters
     ----------
-    tables : Tables
+    model : Model
     pose : ndarray of float, shape (n, 7)
     momentum : ndarray of float, shape (n, 6)
 
@@ -60,25 +64,65 @@ def velocities_of(tables: Tables, pose: Float, momentum: Float) -> Float:
     -------
     ndarray of float, shape (n, 6)
     """
-    n = len(momentum)
+    tables, n = model.tables, len(momentum)
+    if not momentum.any():
+        return np.zeros(momentum.shape)
     units = np.tile(np.eye(layout.TWIST), n)
     columns = _of_bodies(tables, pose, units, tables.constant).reshape(
         layout.TWIST, n, layout.TWIST
     )
     blocks = columns.transpose(1, 2, 0)
-    if tables.plan[layout.ROTORS] == 0:
+    if "rotors" not in model.structures:
+        rows, armature = _rotor_rows(tables), places_of(tables, _rotor_rows(tables))
+        armature += layout.ARMATURE
+        heavy = [row for row, at in zip(rows, armature) if tables.constant[at] > 0.0]
+        model.structures["rotors"] = _BodiesAndRotors(tables, heavy) if heavy else None
+    solver: _BodiesAndRotors | None = model.structures["rotors"]
+    if solver is None:
         return np.asarray(np.linalg.solve(blocks, momentum[..., None])[..., 0])
-    inertias, G = _rotors(tables, pose, tables.constant)
-    some = inertias > 0.0
-    inertias, G = inertias[some], G[some]
-    # momenta of rotors are unknowns: M + G^T I G has no digits of bodies that weigh 1e-10 of them;
-    # pivots of symmetric factors would leave noise in velocities of such bodies
-    bodies = bsr_array((blocks, np.arange(n), np.arange(n + 1)))
-    whole = block_array([[bodies, G.T], [G, -diags_array(1.0 / inertias)]])
-    m = inertias.size
-    system = gs.System.from_scipy(whole, [layout.TWIST] * n + [1] * m)
-    V = np.asarray(system.solve(np.concatenate([momentum.ravel(), np.zeros(m)])))
-    return V[: layout.TWIST * n].reshape(n, layout.TWIST)
+    return solver(tables, pose, blocks, momentum)
+
+
+class _BodiesAndRotors:
+    """Velocities of bodies and momenta of rotors as unknowns of one symmetric system.
+
+    M + G^T I G has no digits of bodies that weigh 1e-10 of their rotors.
+    """
+
+    def __init__(self, tables: Tables, rows: list[tuple[int, int, int, int]]) -> None:
+        n = int(tables.plan[layout.BODIES])
+        self._places = places_of(tables, rows) + layout.ARMATURE
+        sides = [(k, side) for k, row in enumerate(rows) for side in (0, 1) if row[2 + side] < n]
+        rotors, bodies = ([n + k for k, _ in sides], [rows[k][2 + side] for k, side in sides])
+        graph = nx.Graph()
+        graph.add_nodes_from(range(n), size=layout.TWIST)
+        graph.add_nodes_from(range(n, n + len(rows)), size=1)
+        graph.add_edges_from(zip(bodies, rotors))
+        self._system = gs.System(graph, "size")
+        self._own = self._system.places(range(n), range(n))
+        self._rotor = self._system.places(*[range(n, n + len(rows))] * 2).ravel()
+        self._down = self._system.places(rotors, bodies).reshape(-1, layout.TWIST)
+        self._across = self._system.places(bodies, rotors).reshape(-1, layout.TWIST)
+        first = np.array([2 * rows[k][1] + side for k, side in sides])
+        self._taken = layout.TWIST * first[:, None] + np.arange(layout.TWIST)
+        self._idle: list[gs.Factor] = []  # of other threads than those that solve
+
+    def __call__(self, tables: Tables, pose: Float, blocks: Float, momentum: Float) -> Float:
+        """V of M V = p, for the blocks M of the bodies alone."""
+        values = self._system.values.copy()
+        slopes = _force_slopes(tables, pose, tables.constant)[1][self._taken]
+        values[self._own] = blocks
+        values[self._rotor] = -1.0 / tables.constant[self._places]
+        values[self._down] = values[self._across] = slopes
+        if self._idle:
+            factor = self._idle.pop()
+            factor.refactorize(values)
+        else:
+            self._system.values[:] = values  # which say where pivots are
+            factor = gs.Factor(self._system.analyze(), values)
+        V = factor.solve(np.concatenate([momentum.ravel(), np.zeros(self._rotor.size)]))
+        self._idle.append(factor)
+        return np.asarray(V[: momentum.size]).reshape(momentum.shape)
 
 
 def _of_bodies(tables: Tables, pose: Float, twists: Float, constant: Float) -> Float:
@@ -195,12 +239,8 @@ def slopes_of(
     constant: Float | None = None,
 ) -> tuple[Float, Any]:
     """Values of rows of forces, and their slopes by all poses (scipy.sparse)."""
-    plan, n = tables.plan, len(pose)
-    constant = tables.constant if constant is None else constant
-    poses, matrix = _placed(pose)
-    g, G = np.zeros(plan[layout.ALL_ROWS]), np.zeros(12 * plan[layout.ALL_ROWS])
-    ends = int(plan[layout.JOINTS]), int(plan[layout.GROUPS])
-    evaluate(plan, constant, *ends, poses, matrix, True, g, G)
+    n = len(pose)
+    g, G = _force_slopes(tables, pose, tables.constant if constant is None else constant)
     _, chosen, *bodies = np.array(rows, np.int64).reshape(-1, 4).T
     at = np.repeat(np.arange(len(rows)), 2 * layout.TWIST)
     columns = layout.TWIST * np.stack(bodies, 1)[..., None] + np.arange(layout.TWIST)
@@ -209,6 +249,16 @@ def slopes_of(
         shape=(len(rows), layout.TWIST * (n + 1)),
     )
     return g[chosen], slopes[:, : layout.TWIST * n]
+
+
+def _force_slopes(tables: Tables, pose: Float, constant: Float) -> tuple[Float, Float]:
+    """Values and slopes of all rows of forces, at the places of their rows."""
+    plan = tables.plan
+    poses, matrix = _placed(pose)
+    g, G = np.zeros(plan[layout.ALL_ROWS]), np.zeros(12 * plan[layout.ALL_ROWS])
+    ends = int(plan[layout.JOINTS]), int(plan[layout.GROUPS])
+    evaluate(plan, constant, *ends, poses, matrix, True, g, G)
+    return g, G
 
 
 def turned_rows(

@@ -6,6 +6,7 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.kinematics import coordinates
+from dynamics.kinematics.momenta import momenta
 from dynamics.zoo import (
     bricard,
     cart_pole,
@@ -45,6 +46,72 @@ def test_every_coordinate_of_a_tree_comes_out_as_it_went_in(seed):
         np.testing.assert_allclose(found[0], position, atol=1e-12)
         np.testing.assert_allclose(found[1], velocity, atol=1e-11)
     assert np.abs(model.constraint_violation(state)).max() < 1e-13
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_joints_placed_at_once_are_where_one_after_another_puts_them(seed):
+    model, state = random_tree(15, seed)
+    state = dy.simulate(model, state, 5 * model.timestep).final
+    other, rng = state.copy(), np.random.default_rng(seed)
+    given = [
+        (joint.name, *0.5 * rng.normal(size=(2, joint.n_coordinates)))
+        for joint in model.mechanism.joints.values()
+        if joint.n_coordinates
+    ][:: 1 + seed % 2]
+    coordinates.set_joints(model, state, given)
+    for one in given:
+        coordinates.set_joint(model, other, *one)
+    # 15 bodies in a row at most, each placed to a few roundings of numbers of the size 10
+    np.testing.assert_allclose(state.pose, other.pose, atol=1e-13)
+    np.testing.assert_allclose(model.velocities(state), model.velocities(other), atol=1e-11)
+
+
+def test_joints_that_point_at_each_other_are_placed_one_after_another():
+    # a floats, b hangs on a and on c: with both joints set, no body stays where it is
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    a, b, c = (mechanism.add_body(dy.Box(0.1, 0.1, 0.4, mass=1.0), name=name) for name in "abc")
+    mechanism.add_joint(dy.Revolute(a, b, Y, parent_point=(0, 0, 0.3), name="ab"))
+    mechanism.add_joint(dy.Revolute(c, b, Y, parent_point=(0, 0, -0.3), name="cb"))
+    model = mechanism.finalize()
+    state = model.initial_state()
+    coordinates.set_joints(model, state, [("ab", 0.3, 0.0), ("cb", -0.5, 0.0)])
+    assert model.joint(state, "ab")[0] == pytest.approx([0.3], abs=1e-13)
+    assert model.joint(state, "cb")[0] == pytest.approx([-0.5], abs=1e-13)
+    assert abs(model.constraint_violation(state)).max() < 1e-13
+
+
+def test_bodies_that_stay_keep_every_bit():
+    model, state = random_tree(12, 2)
+    state = dy.simulate(model, state, 5 * model.timestep).final
+    before = state.copy()
+    names = [j.name for j in model.mechanism.joints.values() if j.n_coordinates][-2:]
+    coordinates.set_joints(model, state, [(name, *model.joint(state, name)) for name in names])
+    behind = set().union(
+        *(coordinates._behind(model, model.mechanism.joints[name]) for name in names)
+    )
+    still = [i for i, body in enumerate(model.bodies) if body.name not in behind]
+    assert still
+    np.testing.assert_array_equal(state.pose[still], before.pose[still])
+    np.testing.assert_array_equal(state.momentum[still], before.momentum[still])
+
+
+@pytest.mark.parametrize("inertia", [1e-3, 1.0, 1e6])
+def test_velocities_of_bodies_with_rotors_are_those_of_the_momenta(inertia):
+    mechanism = dy.Mechanism()
+    last = mechanism.world
+    for k in range(4):
+        body = mechanism.add_body(dy.Box(0.1, 0.1, 0.4, mass=1.0), name=k)
+        armature = [inertia, 0.0, 0.1, 1.0][k]
+        mechanism.add_joint(dy.Revolute(last, body, Y, child_point=(0, 0, 0.2), armature=armature))
+        last = body
+    model = mechanism.finalize()
+    state = model.initial_state()
+    for seed in range(3):  # the second time with the factors of the first
+        rng = np.random.default_rng(seed)
+        V = rng.normal(size=(model.n_bodies, 6))
+        state.momentum[:] = momenta(model.tables, state.pose, V.reshape(1, -1)).reshape(V.shape)
+        # a backward stable solution, of a matrix with condition up to inertia over that of a box
+        np.testing.assert_allclose(coordinates.twists_of(model, state), V, atol=1e-8)
 
 
 def test_a_joint_takes_all_bodies_behind_it_along():

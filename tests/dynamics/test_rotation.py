@@ -168,3 +168,39 @@ def test_what_the_user_gave_is_left_as_it_is():
     rotation.as_numbers(q, (4,), "q")[0] = 7.0
 
     assert q[0] == 2.0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-60, 1e60, 1e-200, 1e200])
+def test_one_rotation_is_that_of_a_stack_of_them(scale):
+    rng = np.random.default_rng(0)
+    q, a = scale * rng.standard_normal((20, 4)), rng.standard_normal((20, 3))
+    p = rng.standard_normal((20, 4))
+    for one, every in (
+        (rotation.normalized, (q,)),
+        (rotation.rotate, (q, a)),
+        (rotation.multiply, (p, q)),
+        (rotation.conjugate, (q,)),
+        (rotation.from_rotation_vector, (a * min(scale, 1.0),)),
+    ):
+        alone = np.array([one(*row) for row in zip(*every)])
+        stacked = one(*every)
+        # sums of at most four products of numbers whose sizes are those of the result
+        np.testing.assert_allclose(alone, stacked, rtol=0, atol=16 * EPS * abs(stacked).max())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_one_rotation_of_numbers_that_are_none_is_refused(bad):
+    q, a = np.array([1.0, bad, 0.0, 0.0]), np.array([0.0, bad, 1.0])
+    both = np.array([1.0, np.inf, -np.inf, 0.0])
+    for call in (
+        lambda: rotation.normalized(q),
+        lambda: rotation.normalized(both),
+        lambda: rotation.rotate(q, np.ones(3)),
+        lambda: rotation.rotate(np.eye(4)[0], a),
+        lambda: rotation.multiply(q, np.eye(4)[0]),
+        lambda: rotation.conjugate(q),
+        lambda: rotation.from_rotation_vector(a),
+        lambda: rotation.normalized(np.zeros(4)),
+    ):
+        with pytest.raises(ValueError, match="finite|zero"):
+            call()

@@ -225,7 +225,9 @@ def test_shapes_of_named_tuples_of_derivatives_are_those_of_their_arrays():
     made = [
         derivatives.Solution(np.zeros(sizes["N"]), state.interval_velocity.ravel(), state.contacts),
         derivatives.Given(*given),
-        derivatives.Curvature(tangent._work[12:], tangent._H, tangent._work[:12]),
+        derivatives.Curvature(
+            tangent._work[156:], tangent._H, tangent._work[:12], tangent._work[12:156]
+        ),
         derivatives.ContactWork(*tangent._touch),
         derivatives.Factors(*tangent._solver),
         derivatives.Columns(tangent._b, tangent._d, tangent._dx),
