@@ -47,7 +47,7 @@ def momenta(tables: Tables, pose: Float, twists: Float, constant: Float | None =
     found = _of_bodies(tables, pose, twists, constant)
     if tables.plan[layout.ROTORS]:
         inertias, G = _rotors(tables, pose, constant)
-        found += (G @ twists.T * inertias[:, None]).T @ G
+        found += (G.T @ (G @ twists.T * inertias[:, None])).T
     return found
 
 
@@ -241,14 +241,14 @@ def slopes_of(
     """Values of rows of forces, and their slopes by all poses (scipy.sparse)."""
     n = len(pose)
     g, G = _force_slopes(tables, pose, tables.constant if constant is None else constant)
-    _, chosen, *bodies = np.array(rows, np.int64).reshape(-1, 4).T
-    at = np.repeat(np.arange(len(rows)), 2 * layout.TWIST)
-    columns = layout.TWIST * np.stack(bodies, 1)[..., None] + np.arange(layout.TWIST)
-    slopes = csr_array(
-        (G.reshape(-1, 2 * layout.TWIST)[chosen].ravel(), (at, columns.ravel())),
-        shape=(len(rows), layout.TWIST * (n + 1)),
-    )
-    return g[chosen], slopes[:, : layout.TWIST * n]
+    _, chosen, *ends = np.array(rows, np.int64).reshape(-1, 4).T
+    bodies = np.stack(ends, axis=1)
+    moving = bodies < n
+    columns = layout.TWIST * bodies[moving][:, None] + np.arange(layout.TWIST)
+    starts = layout.TWIST * np.concatenate([[0], np.cumsum(moving.sum(axis=1))])
+    entries = G.reshape(-1, 2, layout.TWIST)[chosen][moving]
+    shape = len(rows), layout.TWIST * n
+    return g[chosen], csr_array((entries.ravel(), columns.ravel(), starts), shape=shape)
 
 
 def _force_slopes(tables: Tables, pose: Float, constant: Float) -> tuple[Float, Float]:
