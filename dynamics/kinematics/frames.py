@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from dynamics import rotation
 from dynamics.errors import InconsistentStateError, UnknownNameError, check_model
@@ -555,6 +554,8 @@ def _bounded_step(
     h = np.concatenate([low[finite_low], -high[finite_high]])
     if not h.size or (G @ free >= h).all():
         return np.asarray(free)
+    from scipy.optimize import nnls  # half a second of imports, that few need
+
     E = np.vstack([np.linalg.solve(R.T, G.T), (h - G @ free)[None]])
     last = np.zeros(E.shape[0])
     last[-1] = 1.0
