@@ -8,22 +8,27 @@ import numpy as np
 
 from dynamics.control.episode_run import begun
 from dynamics.kernels.base.jit import bind_all, compile_all
+from dynamics.kinematics.frames import Kinematics
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
-from dynamics.parts.joint_types import Revolute
-from dynamics.parts.shapes import Box, Sphere
+from dynamics.parts.contact_primitives import HalfSpace
+from dynamics.parts.joint_types import Prismatic, Revolute
+from dynamics.parts.shapes import Box, Capsule, Sphere
 from dynamics.simulation import simulate
 from dynamics.state import State
 from dynamics.zoo import quadruped
 
-__all__ = ["with_contacts", "without_contacts", "warm_up"]
+__all__ = ["warm_up", "with_contacts", "with_near_pairs", "without_contacts"]
 
 TIMESTEP = 0.01  #: s
 
 
 def warm_up() -> int:
-    """Simulate a double pendulum, a ball that slides on the ground, and a quadruped; read them off.
+    """Simulate what users begin with, and read it off.
+
+    A double pendulum, a ball that slides on the ground, a quadruped, and a hopper on a floor whose
+    contacts the model finds.
 
     What is compiled for it is kept on disk for later processes.
 
@@ -32,7 +37,7 @@ def warm_up() -> int:
     int
         Number of steps that were simulated.
     """
-    return without_contacts() + with_contacts()
+    return without_contacts() + with_contacts() + with_near_pairs()
 
 
 def without_contacts() -> int:
@@ -47,6 +52,19 @@ def with_contacts() -> int:
     compile_all()
     model = _ball().finalize(TIMESTEP)
     return _run(model, model.initial_state()) + _run(*quadruped())
+
+
+def with_near_pairs() -> int:
+    """The hopper; its number of steps."""
+    compile_all()
+    model = _hopper().finalize(TIMESTEP)
+    state = model.initial_state()
+    steps = _run(model, state)  # no pair is near
+    motion = simulate(model, state, 1.0)  # it falls down: pairs come and go
+    kinematics = Kinematics(model)
+    kinematics.jacobian(motion.final, "foot")
+    kinematics.mass_matrix(motion.final)
+    return steps + int(motion.info["steps"])
 
 
 def _run(model: Model, state: State) -> int:
@@ -87,6 +105,23 @@ def _double_pendulum() -> Mechanism:
             )
         )
         parent, height = body, -0.5
+    return mechanism
+
+
+def _hopper() -> Mechanism:
+    mechanism = Mechanism()
+    mechanism.add_obstacle(HalfSpace(), name="floor")
+    trunk = mechanism.add_body(Box(0.2, 0.2, 0.3, mass=2.0), name="trunk", position=(0, 0, 1.5))
+    shin = mechanism.add_body(Capsule(0.04, 0.3, mass=0.5), name="shin")
+    foot = mechanism.add_body(Sphere(0.05, mass=0.2), name="foot")
+    hip = {"parent_point": (0.0, 0.0, -0.2), "child_point": (0.0, 0.0, 0.2)}
+    mechanism.add_joint(Revolute(trunk, shin, (0.0, 1.0, 0.0), name="hip", actuated=True, **hip))
+    mechanism.add_joint(
+        Prismatic(
+            shin, foot, (0.0, 0.0, 1.0), name="leg", parent_point=(0.0, 0.0, -0.25), damping=10.0
+        )
+    )
+    mechanism.collide(friction=0.8)
     return mechanism
 
 
