@@ -114,13 +114,19 @@ def _hopper() -> Mechanism:
     trunk = mechanism.add_body(Box(0.2, 0.2, 0.3, mass=2.0), name="trunk", position=(0, 0, 1.5))
     shin = mechanism.add_body(Capsule(0.04, 0.3, mass=0.5), name="shin")
     foot = mechanism.add_body(Sphere(0.05, mass=0.2), name="foot")
-    hip = {"parent_point": (0.0, 0.0, -0.2), "child_point": (0.0, 0.0, 0.2)}
-    mechanism.add_joint(Revolute(trunk, shin, (0.0, 1.0, 0.0), name="hip", actuated=True, **hip))
     mechanism.add_joint(
-        Prismatic(
-            shin, foot, (0.0, 0.0, 1.0), name="leg", parent_point=(0.0, 0.0, -0.25), damping=10.0
+        Revolute(
+            trunk,
+            shin,
+            axis=(0.0, 1.0, 0.0),
+            name="hip",
+            actuated=True,
+            parent_point=(0.0, 0.0, -0.2),
+            child_point=(0.0, 0.0, 0.2),
         )
     )
+    leg = Prismatic(shin, foot, axis=(0.0, 0.0, 1.0), parent_point=(0.0, 0.0, -0.25), damping=10.0)
+    mechanism.add_joint(leg)
     mechanism.collide(friction=0.8)
     return mechanism
 
