@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from dynamics.control.episode_run import begun
+from dynamics.control.inverse_dynamics import inverse_dynamics
+from dynamics.derivatives.linearization import linearize
+from dynamics.derivatives.sensitivities import sensitivity
 from dynamics.kernels.base.jit import bind_all, compile_all
 from dynamics.kinematics.frames import Kinematics
 from dynamics.kinematics.joint_space import JointSpace
@@ -27,8 +30,8 @@ TIMESTEP = 0.01  #: s
 def warm_up() -> int:
     """Simulate what users begin with, and read it off.
 
-    A double pendulum, a ball that slides on the ground, a quadruped, and a hopper on a floor whose
-    contacts the model finds.
+    A double pendulum, with what is asked of a robot arm; a ball that slides on the ground, a
+    quadruped, and a hopper and a box on a floor whose contacts the model finds.
 
     What is compiled for it is kept on disk for later processes.
 
@@ -43,8 +46,24 @@ def warm_up() -> int:
 def without_contacts() -> int:
     """The pendulum; its number of steps."""
     compile_all()
-    model = _double_pendulum().finalize(TIMESTEP)
-    return _run(model, model.initial_state())
+    mechanism = _double_pendulum()
+    model = mechanism.finalize(TIMESTEP)
+    steps = _run(model, model.initial_state())
+    _ask(model, model.initial_state())
+    fourth = mechanism.copy().finalize(TIMESTEP, order=4)
+    return steps + _run(fourth, fourth.initial_state())
+
+
+def _ask(model: Model, state: State) -> None:
+    """Jacobians, inverse dynamics, derivatives, and a motion with error control."""
+    kinematics, last = Kinematics(model), model.bodies[-1]
+    kinematics.jacobian(state, last)
+    kinematics.mass_matrix(state)
+    inverse_dynamics(model, state, 0.0)
+    linearize(model, state, coordinates="joint")
+    sensitivity(model, state, 2.0 * TIMESTEP, [(last.name, "mass")])
+    simulate(model, state, 2.0 * TIMESTEP, accuracy=1e-6)
+    bind_all()
 
 
 def with_contacts() -> int:
@@ -55,15 +74,12 @@ def with_contacts() -> int:
 
 
 def with_near_pairs() -> int:
-    """The hopper; its number of steps."""
+    """The hopper and the box; their number of steps."""
     compile_all()
     model = _hopper().finalize(TIMESTEP)
     state = model.initial_state()
     steps = _run(model, state)  # no pair is near
     motion = simulate(model, state, 1.0)  # it falls down: pairs come and go
-    kinematics = Kinematics(model)
-    kinematics.jacobian(motion.final, "foot")
-    kinematics.mass_matrix(motion.final)
     return steps + int(motion.info["steps"])
 
 
@@ -127,6 +143,8 @@ def _hopper() -> Mechanism:
     )
     leg = Prismatic(shin, foot, axis=(0.0, 0.0, 1.0), parent_point=(0.0, 0.0, -0.25), damping=10.0)
     mechanism.add_joint(leg)
+    box = Box(0.2, 0.2, 0.2, mass=1.0)
+    mechanism.add_body(box, name="box", position=(0.0, 0.0, 2.0))  # onto the trunk
     mechanism.collide(friction=0.8)
     return mechanism
 

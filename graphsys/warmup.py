@@ -20,6 +20,7 @@ from graphsys.interop.cholesky import cholesky
 from graphsys.interop.sparse_linalg import splu
 from graphsys.matrix.from_scipy import canonical
 from graphsys.numeric.sparse_lu import SparseLUFactor
+from graphsys.system import System
 
 __all__ = ["warm_up"]
 
@@ -51,8 +52,20 @@ def warm_up() -> int:
         factor.selected_inverse()
     systems[0].add([0], [0], [[1.0]])
     count = len(systems) + _with_delayed_pivots() + _block_triangular() + _similar_rows()
+    count += _other_types()
     bind_all()
     return count
+
+
+def _other_types() -> int:
+    """Solve small systems of complex numbers and of single precision."""
+    A = random_system(ladder(4), 3).to_scipy()
+    for dtype in (np.complex128, np.float32):
+        system = System.from_scipy(csr_array(A).astype(dtype), 3)
+        factor = system.factorize()
+        factor.refactorize(system.values)
+        factor.solve(np.ones(system.shape[0], dtype))
+    return 2
 
 
 def _block_triangular() -> int:
