@@ -36,7 +36,9 @@ Ints = npt.NDArray[np.int64]
 
 #: Least pivot relative to its row, columns scaled: as in MA48 and in simplex codes.
 THRESHOLD = 0.1
-
+#: Part of entries from which the rest of a block is dense, and cubed rows of it that take as long
+#: as one operation on sparse rows.
+DENSE, OF_DENSE = 0.7, 30.0
 
 #: Pivot relative to its row, in machine epsilons, that may be cancellation.
 CANCELLED = 64.0
@@ -338,9 +340,9 @@ class _Lines:
             value[:count] = self.values[self.entries[0][1]]
             order[:] = np.arange(n)
             status = choose_pivots(
-                blocks, THRESHOLD, most, lines[0], lines[1], index[0], value, index[1],
-                head[0], head[1], np.empty(n), np.empty(n, np.int64), np.empty(3, np.int64),
-                order, rest,
+                blocks, np.array([THRESHOLD, most, np.inf, DENSE, OF_DENSE]), lines[0], lines[1],
+                index[0], value, index[1], np.empty_like(value), head[0], head[1], np.empty(n),
+                np.empty(n, np.int64), np.empty(3, np.int64), order, rest,
             )  # fmt: skip
             room *= 2
         self.row, self.column = lines

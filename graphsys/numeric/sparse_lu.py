@@ -42,6 +42,75 @@ OTHER_THREAD = (
 )
 
 
+class PartSolver:
+    """Calls of the kernels that solve with factors of `kernels.single.sparse_lu`.
+
+    Parameters
+    ----------
+    frame : ndarray
+        Tables and factors.
+    n, widest : int
+        Rows of the matrix, and of its largest dense rest.
+    dtype : numpy.dtype
+    """
+
+    def __init__(self, frame: Any, n: int, widest: int, dtype: Any) -> None:
+        self.frame, self.n, self.widest, self.dtype = frame, n, widest, dtype
+        self._spare: list[Array] = []
+        self._spare_refined: list[tuple[Array, Array, Array]] = []
+        self._solve: dict[bool, Callable[..., int]] = {}
+        self._solve_columns: dict[bool, Callable[..., int]] = {}
+        self._solve_refined: Callable[..., int] | None = None
+
+    def solve(self, b: Any, x: Array, transposed: bool, refines: bool) -> int:
+        """Solve for one vector after another: a status, 0 if x is good."""
+        try:
+            work = self._spare.pop()  # several threads may solve at once
+        except IndexError:
+            work = np.empty(self.n + self.widest, self.dtype)
+        if refines:
+            failed = self._refined(b, x, transposed, work)
+        else:
+            if transposed not in self._solve:
+                kernel = solve_parts_transposed if transposed else solve_parts
+                self._solve[transposed] = entry(kernel, MISFIT, self.frame, x, work, x)
+            failed = self._solve[transposed](self.frame, b, work, x)
+        self._spare.append(work)
+        return failed
+
+    def solve_columns(self, b: Array, transposed: bool) -> Array | None:
+        """Solve for all columns of real b, eight at a time; None if X is not finite."""
+        x = np.empty_like(b)
+        work = np.empty(LANES * (2 * self.n + self.widest), b.dtype)
+        arrays = b.reshape(-1), b.shape[1], work, x.reshape(-1)
+        if transposed not in self._solve_columns:
+            kernel = solve_columns_transposed if transposed else solve_columns
+            self._solve_columns[transposed] = entry(kernel, MISFIT, self.frame, *arrays)
+        return x if self._solve_columns[transposed](self.frame, *arrays) == 0 else None
+
+    def _refined(self, b: Any, x: Array, transposed: bool, work: Array) -> int:
+        n, good = self.n, GOOD * EPS[self.dtype]
+        try:
+            size, r, better = self._spare_refined.pop()
+        except IndexError:
+            size, r, better = np.empty(n), np.empty(n, x.dtype), np.empty(n, x.dtype)
+        if self._solve_refined is None:
+            self._solve_refined = entry(
+                solve_parts_refined, MISFIT, self.frame, r, transposed, good, work, size, r,
+                better, r,
+            )  # fmt: skip
+        call, failed = self._solve_refined, 0
+        if x.size == n:
+            failed = call(self.frame, b, transposed, good, work, size, r, better, x)
+        else:
+            for at in range(0, x.size, n):
+                part = slice(at, at + n)
+                status = call(self.frame, b[part], transposed, good, work, size, r, better, x[part])
+                failed = max(failed, status)
+        self._spare_refined.append((size, r, better))
+        return failed
+
+
 class _Program:
     """Tables and arrays for one order of pivots, with the calls of the kernels.
 
@@ -56,6 +125,7 @@ class _Program:
         Entries of the matrix that was factorized.
     factorize : callable
         ``factorize(start, index, values)`` for entries in compressed rows: a status of the kernel.
+    solver : PartSolver
     """
 
     def __init__(self, rows: Any, tables: SparseLU) -> None:
@@ -78,16 +148,12 @@ class _Program:
             tables.bound, tables.floor, tables.limit, tables.rest_scale, self.data, self.factors,
             self.row,
         )  # fmt: skip
-        self.spare: list[Array] = []
-        self.spare_refined: list[tuple[Array, Array, Array]] = []
         code = entry(
             factorize_parts, MISFIT, self.frame, tables.operation, tables.scaled,
             rows.indptr.copy(), rows.indices.copy(), self.data,
         )  # fmt: skip
         self.factorize = partial(code, self.frame, tables.operation, tables.scaled)
-        self._solve: dict[bool, Callable[..., int]] = {}
-        self._solve_columns: dict[bool, Callable[..., int]] = {}
-        self._solve_refined: Callable[..., int] | None = None
+        self.solver = PartSolver(self.frame, n, tables.widest, self.data.dtype)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("rows", "tables", "data", "factors", "names", "index")
@@ -97,56 +163,71 @@ class _Program:
         self.__dict__.update(state)
         self._bind()
 
-    def solve(self, b: Any, x: Array, transposed: bool, refines: bool) -> int:
-        """Solve for one vector after another: a status, 0 if x is good."""
-        try:
-            work = self.spare.pop()  # several threads may solve at once
-        except IndexError:
-            work = np.empty(self.rows.shape[0] + self.tables.widest, self.data.dtype)
-        if refines:
-            failed = self._refined(b, x, transposed, work)
-        else:
-            if transposed not in self._solve:
-                kernel = solve_parts_transposed if transposed else solve_parts
-                self._solve[transposed] = entry(kernel, MISFIT, self.frame, x, work, x)
-            failed = self._solve[transposed](self.frame, b, work, x)
-        self.spare.append(work)
-        return failed
 
-    def solve_columns(self, b: Array, transposed: bool) -> Array | None:
-        """Solve for all columns of real b, eight at a time; None if X is not finite."""
-        x = np.empty_like(b)
-        work = np.empty(LANES * (2 * self.rows.shape[0] + self.tables.widest), b.dtype)
-        arrays = b.reshape(-1), b.shape[1], work, x.reshape(-1)
-        if transposed not in self._solve_columns:
-            kernel = solve_columns_transposed if transposed else solve_columns
-            self._solve_columns[transposed] = entry(kernel, MISFIT, self.frame, *arrays)
-        return x if self._solve_columns[transposed](self.frame, *arrays) == 0 else None
+class PartFactor:
+    """Factors of the diagonal blocks of a block triangular form, which solve.
 
-    def _refined(self, b: Any, x: Array, transposed: bool, work: Array) -> int:
-        n, good = self.rows.shape[0], GOOD * EPS[self.data.dtype]
-        try:
-            size, r, better = self.spare_refined.pop()
-        except IndexError:
-            size, r, better = np.empty(n), np.empty(n, x.dtype), np.empty(n, x.dtype)
-        if self._solve_refined is None:
-            self._solve_refined = entry(
-                solve_parts_refined, MISFIT, self.frame, r, transposed, good, work, size, r,
-                better, r,
-            )  # fmt: skip
-        call, failed = self._solve_refined, 0
-        if x.size == n:
-            failed = call(self.frame, b, transposed, good, work, size, r, better, x)
-        else:
-            for at in range(0, x.size, n):
-                part = slice(at, at + n)
-                status = call(self.frame, b[part], transposed, good, work, size, r, better, x[part])
-                failed = max(failed, status)
-        self.spare_refined.append((size, r, better))
-        return failed
+    Attributes
+    ----------
+    dtype : numpy.dtype
+    refines : bool
+        Whether solves check their backward error and refine.
+    """
+
+    dtype: np.dtype[Any]
+    refines: bool
+
+    @property
+    def solver(self) -> PartSolver:
+        """Kernels that solve."""
+        raise NotImplementedError
+
+    def solve(self, b: Array, trans: str = "N") -> Array | None:
+        """Solution of A x = b; None where it is not finite, or these factors are too inaccurate.
+
+        Parameters
+        ----------
+        b : ndarray, shape (N,) or (N, k)
+        trans : {"N", "T", "H"}, optional
+
+        Returns
+        -------
+        ndarray, shape of b, or None
+
+        Raises
+        ------
+        ValueError
+            If b has another shape or is not finite.
+        """
+        if trans == "N" and b.ndim == 1 and b.size == self.solver.n and b.dtype == self.dtype:
+            x = np.empty(b.size, self.dtype)
+            if self.solver.solve(b, x, False, self.refines) == 0:
+                return x
+        if trans not in ("N", "T", "H"):
+            raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
+        if b.dtype.kind == "c" and self.dtype.kind != "c":
+            parts = self.solve(b.real, trans), self.solve(b.imag, trans)
+            return None if parts[0] is None or parts[1] is None else parts[0] + 1j * parts[1]
+        n, b = self.solver.n, as_numbers(b, self.dtype, "b")
+        if b.ndim not in (1, 2) or b.shape[0] != n:
+            raise ValueError(f"b has shape {b.shape}, it must be ({n},) or ({n}, k)")
+        if not np.isfinite(b).all():
+            raise ValueError(f"b is not finite at row {np.argwhere(~np.isfinite(b))[0][0]}")
+        if b.ndim == 2 and b.shape[1] > 1 and self.dtype.kind != "c" and not self.refines:
+            return self.solver.solve_columns(np.ascontiguousarray(b), trans != "N")
+        columns = np.array(b.T, order="C").ravel()
+        conjugate = trans == "H" and self.dtype.kind == "c"
+        if conjugate:
+            np.conjugate(columns, out=columns)
+        out = np.empty_like(columns)
+        if self.solver.solve(columns, out, trans != "N", self.refines) != 0:
+            return None
+        if conjugate:
+            np.conjugate(out, out=out)
+        return out if b.ndim == 1 else out.reshape(-1, n).T
 
 
-class SparseLUFactor:
+class SparseLUFactor(PartFactor):
     """LU factors of the diagonal blocks of a block triangular form, with threshold pivoting.
 
     The first values choose the pivots. Others are factorized in the same order, as ``klu_refactor``
@@ -184,7 +265,7 @@ class SparseLUFactor:
     ) -> None:
         self.form, self.most, self.dtype, self.orders = form, most, rows.dtype, 0
         self.once, self._mirrored = once, mirrored
-        self._rows, self._size = rows, rows.shape[0]
+        self._rows = rows
         self.refines = False
         self._program: _Program | None = None
 
@@ -200,6 +281,11 @@ class SparseLUFactor:
         """Factors of a matrix; None if it has no good pivots, or takes more operations."""
         factor = cls(rows, form, most, once, mirrored)
         return None if factor._choose_pivots(rows.data) == WEAK else factor
+
+    @property
+    def solver(self) -> PartSolver:
+        """Kernels that solve."""
+        return self._good.solver
 
     @property
     def data(self) -> Array:
@@ -259,47 +345,3 @@ class SparseLUFactor:
         if status != WEAK or not np.isfinite(values).all():
             return OTHER_PATTERN
         return self._choose_pivots(values.copy())
-
-    def solve(self, b: Array, trans: str = "N") -> Array | None:
-        """Solution of A x = b; None where it is not finite, or these factors are too inaccurate.
-
-        Parameters
-        ----------
-        b : ndarray, shape (N,) or (N, k)
-        trans : {"N", "T", "H"}, optional
-
-        Returns
-        -------
-        ndarray, shape of b, or None
-
-        Raises
-        ------
-        ValueError
-            If b has another shape or is not finite.
-        """
-        if trans == "N" and b.ndim == 1 and b.size == self._size and b.dtype == self.dtype:
-            x = np.empty(self._size, self.dtype)
-            if self._good.solve(b, x, False, self.refines) == 0:
-                return x
-        if trans not in ("N", "T", "H"):
-            raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
-        if b.dtype.kind == "c" and self.dtype.kind != "c":
-            parts = self.solve(b.real, trans), self.solve(b.imag, trans)
-            return None if parts[0] is None or parts[1] is None else parts[0] + 1j * parts[1]
-        n, b = self._size, as_numbers(b, self.dtype, "b")
-        if b.ndim not in (1, 2) or b.shape[0] != n:
-            raise ValueError(f"b has shape {b.shape}, it must be ({n},) or ({n}, k)")
-        if not np.isfinite(b).all():
-            raise ValueError(f"b is not finite at row {np.argwhere(~np.isfinite(b))[0][0]}")
-        if b.ndim == 2 and b.shape[1] > 1 and self.dtype.kind != "c" and not self.refines:
-            return self._good.solve_columns(np.ascontiguousarray(b), trans != "N")
-        columns = np.array(b.T, order="C").ravel()
-        conjugate = trans == "H" and self.dtype.kind == "c"
-        if conjugate:
-            np.conjugate(columns, out=columns)
-        out = np.empty_like(columns)
-        if self._good.solve(columns, out, trans != "N", self.refines) != 0:
-            return None
-        if conjugate:
-            np.conjugate(out, out=out)
-        return out if b.ndim == 1 else out.reshape(-1, n).T

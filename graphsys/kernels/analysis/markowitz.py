@@ -15,10 +15,12 @@ START, LENGTH, ROOM, NEXT, PREVIOUS, LINE_FIELDS = range(6)
 #: Lines that are searched for a better pivot. With 4, pivots of linear programs cost nearly as
 #: little as with all lines (Suhl and Suhl).
 SEARCHED = 4
-#: Rows and part of entries from which the rest of a block is dense.
-DENSE_ROWS, DENSE = 24, 0.7
-#: Cubed rows of a dense rest that take as long as one operation on sparse rows.
-OF_DENSE = 30
+#: Numbers in ``limits``: least pivot relative to its row; operations; operations per entry of a
+#: block before half of its pivots, of which a few do not count; part of entries from which the rest
+#: of a block is dense; and cubed rows of it that take as long as one operation on sparse rows.
+THRESHOLD, MOST, EARLY, DENSE, OF_DENSE, LIMITS = range(6)
+#: Rows from which the rest of a block may be dense, and operations that are a few: 20 us.
+DENSE_ROWS, FEW = 24, 5000
 #: Entries that may be read for each operation that is allowed: factors of circuits and linear
 #: programs read 3. Where all pivots change one dense row, reading it takes n^2 entries.
 READ = 10
@@ -33,14 +35,14 @@ def choose_pivots(
     # Tables:
     block,
     # In:
-    threshold,
-    most,
+    limits,
     # In and out:
     row,
     column,
     row_index,
     row_value,
     column_index,
+    column_value,
     # Work:
     row_head,
     column_head,
@@ -51,15 +53,18 @@ def choose_pivots(
     order,
     rest,
 ):
-    """Order of pivots a_ij with ``|a_ij| >= threshold * max_j |a_ij|``; 0, a status, or 1 + a row.
+    """Order of pivots a_ij, ``|a_ij| >= limits[THRESHOLD] max_j |a_ij|``; 0, a status, 1 + a row.
 
     ``row`` and ``column`` are lines, (LINE_FIELDS, n). Block k has the rows ``block[k, 0]`` to
     ``block[k, 1]``, and columns of the same numbers. ``order`` (2, n) lists rows and columns; those
     of a block before ``rest[k]`` are pivots, the others dense. The lines of pivots then are those
-    of U and L, with the pivot. More than ``most`` operations, or `READ` times as many entries that
-    are read, are `LONG`. ``free`` (3,) are places in the lists of rows and columns, and entries.
+    of U and L D, with the pivot; values of L D are in ``column_value``. More operations than
+    ``limits`` allow, or `READ` times as many entries that are read, are `LONG`. ``free`` (3,) are
+    places in the lists of rows and columns, and entries.
     """
-    free[0] = free[1] = free[2] = operations = 0
+    most, threshold = limits[MOST], limits[THRESHOLD]
+    free[0] = free[1] = free[2] = 0
+    operations = 0.0
     for i in range(largest.size):
         place[i] = -1
         free[0] = max(free[0], row[START, i] + row[ROOM, i])
@@ -75,8 +80,9 @@ def choose_pivots(
             _link(column, column_head, i)
             largest[i] = _largest(row, row_value, i)
         done, left = first, after - first
+        early, half = operations + FEW + limits[EARLY] * active, left // 2
         while left > 0:
-            if left >= DENSE_ROWS and active >= DENSE * left * left:
+            if left >= DENSE_ROWS and active >= limits[DENSE] * left * left:
                 break
             p, q = _best_pivot(
                 row, column, row_index, row_value, column_index, row_head, column_head,
@@ -88,16 +94,18 @@ def choose_pivots(
             done += 1
             left -= 1
             fill = _eliminate(
-                p, q, row, column, row_index, row_value, column_index, row_head, column_head,
-                largest, place, free,
+                p, q, row, column, row_index, row_value, column_index, column_value, row_head,
+                column_head, largest, place, free,
             )  # fmt: skip
             if fill == FULL:
                 return FULL
             operations += (row[LENGTH, p] - 1) * (column[LENGTH, q] - 1)
             if operations > most or free[2] > READ * most:
                 return LONG
+            if operations > early and left > half:
+                return LONG
             active += fill - row[LENGTH, p] - column[LENGTH, q] + 1
-        operations += left * left * left // OF_DENSE
+        operations += left * left * left // limits[OF_DENSE]
         if operations > most:
             return LONG
         rest[k] = done
@@ -194,8 +202,8 @@ def _best_pivot(
 
 @kernel
 def _eliminate(
-    p, q, row, column, row_index, row_value, column_index, row_head, column_head, largest, place,
-    free,
+    p, q, row, column, row_index, row_value, column_index, column_value, row_head, column_head,
+    largest, place, free,
 ):  # fmt: skip
     """Subtract multiples of row p from all rows of column q; the fill-in, or `FULL`."""
     _unlink(row, row_head, p)
@@ -226,16 +234,19 @@ def _eliminate(
         at, last = row[START, i], row[START, i] + row[LENGTH, i] - 1
         while row_index[at] != q:
             at += 1
+        column_value[c] = row_value[at]
         factor = row_value[at] / pivot
         row_index[at], row_value[at] = row_index[last], row_value[last]
         row[LENGTH, i] -= 1
+        new = length - 1
         for e in range(row[START, i], last):
             at = place[row_index[e]]
             if at >= 0:
                 row_value[e] -= factor * row_value[at]
                 place[row_index[e]] = ~at
-        if row[LENGTH, i] + length > row[ROOM, i]:
-            room = 2 * (row[LENGTH, i] + length)
+                new -= 1
+        if row[LENGTH, i] + new > row[ROOM, i]:
+            room = 2 * (row[LENGTH, i] + new)
             if free[0] + room > row_index.size:
                 return FULL
             for e in range(row[LENGTH, i]):

@@ -1,0 +1,470 @@
+"""Sparse LU factors in one pass: the elimination that chooses pivots keeps its numbers.
+
+The result is what `kernels.single.sparse_lu` solves with: factors of the diagonal blocks of a block
+triangular form. `eliminate_parts` chooses pivots, `write_parts` lays the factors out.
+"""
+
+import numpy as np
+
+from graphsys.kernels.analysis.markowitz import (
+    DENSE,
+    EARLY,
+    FULL,
+    LENGTH,
+    LINE_FIELDS,
+    LONG,
+    MOST,
+    OF_DENSE,
+    ROOM,
+    START,
+    THRESHOLD,
+    choose_pivots,
+)
+from graphsys.kernels.analysis.matching import match
+from graphsys.kernels.analysis.strong_blocks import find_blocks
+from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.pointers import pointer
+from graphsys.kernels.program.sparse_lu import (
+    AFTER,
+    DENSE_AT,
+    FIRST,
+    PART_FIELDS,
+    REST,
+    count_entries,
+)
+from graphsys.kernels.program.sparse_lu import LONG as LONG_ROWS
+from graphsys.kernels.single.dense_lu import factorize_dense
+
+#: Status: factors; a matrix for other methods, because its tables, entries or pivots are not good,
+#: or because it takes many operations; too little room.
+GOOD, REFUSED, EXPENSIVE, NO_ROOM = range(4)
+#: Numbers in ``info``: parts, entries of L and of U, numbers of dense rests, rows of the largest,
+#: entries before parts, and not 0 where solves have to be checked.
+PARTS, LOWER, UPPER, REST_NUMBERS, WIDEST, BEFORE, DOUBTFUL, INFO = range(8)
+#: Rows of ``lines``, and of ``work`` if it is (WORK_ROWS, n), which has two numbers more.
+LINES, WORK_ROWS = 2 * LINE_FIELDS, 9
+#: Least pivot relative to its row, as `analysis.sparse_lu.THRESHOLD`.
+LEAST_PIVOT = 0.1
+#: Part of entries from which the rest of a block is dense, and cubed rows of it that take as long as
+#: one operation on sparse rows.
+DENSE_PART, CUBED = 0.7, 180.0
+#: Entry, rows and columns scaled, below which errors of small unknowns may be invisible in the rows
+#: that judge factors; pivot below which there may be cancellation.
+WILD, SMALLEST = 2.0**-14, 2.0**-20
+#: Exponent of scales up to which no entry of L and U leaves the range of numbers.
+FARTHEST = 400
+#: Largest scaled entries of L, of U, and of U in dense rests that are not doubtful, as
+#: `analysis.sparse_lu.LARGEST`; and how much larger ones are refused.
+GROWN, GROWN_UPPER, GROWN_REST, WEAKEST = 64.0, 16.0, 512.0, 64.0
+#: Part of entries that have one across the diagonal from which a pattern is nearly symmetric.
+SYMMETRIC = 0.85
+#: Operations per entry of a nearly symmetric matrix, and before half of its pivots. Meshes take more
+#: and less time with the panels of a `Factor`.
+SPARSE, SPARSE_AT_FIRST = 40.0, 1.3
+#: Operations per entry of other matrices, and at most: a `Factor` makes them symmetric.
+SPARSE_BEFORE_DELAYS, SPARSE_AT_MOST = 1024.0, 2e7
+
+
+@kernel
+def eliminate_parts(
+    # In:
+    start,
+    index,
+    data,
+    by_columns,
+    # Out (compressed rows):
+    row_start,
+    row_index,
+    values,
+    # Out:
+    order,
+    block,
+    scale,
+    info,
+    # Work, for `write_parts` too:
+    bits,
+    limits,
+    lines,
+    work,
+    line_index,
+    line_value,
+):
+    """Rows of the matrix, pivots of its diagonal blocks and their elimination; a status.
+
+    Scales of rows and columns are in ``scale`` (4 n,), whose numbers ``bits`` holds as integers.
+    ``order`` (2, n) are pivots by places in the form, ``block`` (n / 2, 2) has room for first rows
+    and ends of all. ``lines`` is (LINES, n), ``work`` (WORK_ROWS n + 2,).
+    """
+    n = row_start.size - 1
+    row_of, column_of, block_of = work[:n], work[n : 2 * n], work[2 * n : 3 * n]
+    matrix_row, matrix_column = work[3 * n : 4 * n], work[4 * n : 5 * n]
+    place = work[5 * n : 6 * n]
+    row_head, column_head = work[6 * n : 7 * n + 1], work[7 * n + 1 : 8 * n + 2]
+    rest = work[8 * n + 2 : 9 * n + 2]
+    if _read(start, index, data, by_columns, row_start, row_index, values, place) != 0:
+        return REFUSED
+    least = _scale(row_start, row_index, values, scale, bits)
+    if not least > 0.0:
+        return REFUSED
+    match(row_start, row_index, lines[:4], row_of, column_of)
+    for i in range(n):
+        if column_of[i] < 0:
+            return REFUSED
+    blocks = find_blocks(row_start, row_index, row_of, lines[:5], block_of)
+    parts = _sort_blocks(
+        blocks, block_of, column_of, row_head, column_head, matrix_row, matrix_column, block
+    )  # fmt: skip
+    row_place, column_place = column_of, row_of  # matches have served
+    for k in range(n):
+        row_place[matrix_row[k]] = k
+    for k in range(n):
+        column_place[matrix_column[k]] = k
+    row, column = lines[:LINE_FIELDS], lines[LINE_FIELDS:]
+    inside = _fill_lines(
+        row_start, row_index, values, scale, block_of, matrix_row, column_place, row, column,
+        line_index, line_value,
+    )  # fmt: skip
+    both = _across(row_start, row_index, column, line_index, matrix_row, column_place, place)
+    limits[THRESHOLD], limits[DENSE], limits[OF_DENSE] = LEAST_PIVOT, DENSE_PART, CUBED
+    limits[EARLY], limits[MOST] = np.inf, min(SPARSE_BEFORE_DELAYS * inside, SPARSE_AT_MOST)
+    if both >= SYMMETRIC * inside:
+        limits[EARLY], limits[MOST] = SPARSE_AT_FIRST, SPARSE * inside
+    for k in range(n):
+        order[0, k] = order[1, k] = k
+    status = choose_pivots(
+        block[:parts], limits, row, column, line_index[0], line_value[0], line_index[1],
+        line_value[1], row_head, column_head, scale[2 * n : 3 * n], place, info, order, rest,
+    )  # fmt: skip
+    if status != 0:
+        return NO_ROOM if status == FULL else EXPENSIVE if status == LONG else REFUSED
+    info[PARTS], info[DOUBTFUL], info[BEFORE] = parts, 1 if least < WILD else 0, -inside
+    info[LOWER] = info[UPPER] = info[REST_NUMBERS] = info[WIDEST] = 0
+    for s in range(parts):
+        for k in range(block[s, 0], block[s, 1]):
+            info[BEFORE] += row_start[matrix_row[k] + 1] - row_start[matrix_row[k]]
+        wide = block[s, 1] - rest[s]
+        info[REST_NUMBERS] += wide * wide
+        info[WIDEST] = max(info[WIDEST], wide)
+        for k in range(block[s, 0], rest[s]):
+            info[UPPER] += row[LENGTH, order[0, k]] - 1
+            info[LOWER] += column[LENGTH, order[1, k]] - 1
+    return GOOD
+
+
+@inlined
+def _read(start, index, data, by_columns, row_start, row_index, values, seen):
+    """Compressed rows of a matrix by lines; not 0 if its tables or numbers are not sound."""
+    n, wrong = row_start.size - 1, 0
+    if start.size != n + 1 or start[0] != 0 or start[n] != index.size or index.size != data.size:
+        return 1
+    for k in range(n):
+        wrong |= start[k] > start[k + 1]
+        seen[k] = -1
+    for e in range(index.size):
+        wrong |= index[e] < 0 or index[e] >= n
+        wrong |= not abs(data[e]) < np.inf
+    if wrong != 0:
+        return 1
+    for k in range(n):
+        for e in range(start[k], start[k + 1]):
+            wrong |= seen[index[e]] == k
+            seen[index[e]] = k
+    if by_columns:
+        for k in range(n + 1):
+            row_start[k] = 0
+        for e in range(index.size):
+            row_start[index[e] + 1] += 1
+        for k in range(n):
+            row_start[k + 1] += row_start[k]
+            seen[k] = row_start[k]
+        for k in range(n):
+            for e in range(start[k], start[k + 1]):
+                at = seen[index[e]]
+                row_index[at], values[at] = k, data[e]
+                seen[index[e]] = at + 1
+    else:
+        for k in range(n + 1):
+            row_start[k] = start[k]
+        for e in range(index.size):
+            row_index[e], values[e] = index[e], data[e]
+    return wrong
+
+
+@inlined
+def _scale(row_start, row_index, values, scale, bits):
+    """Powers of two that make largest entries of rows, then columns, 0.5 to 1; the least entry.
+
+    The exponent of a number is in its bits 52 to 62. The result is 0 if one is beyond `FARTHEST`.
+    """
+    n, wrong, least = row_start.size - 1, 0, 1.0
+    for i in range(n):
+        largest = 0.0
+        for e in range(row_start[i], row_start[i + 1]):
+            largest = max(largest, abs(values[e]))
+        scale[i], scale[n + i] = largest, 0.0
+    for i in range(n):
+        exponent = bits[i] >> 52
+        wrong |= not -FARTHEST < exponent - 1023 < FARTHEST
+        bits[i] = (2045 - exponent) << 52
+    if wrong != 0:
+        return 0.0
+    for i in range(n):
+        for e in range(row_start[i], row_start[i + 1]):
+            j = n + row_index[e]
+            scale[j] = max(scale[j], abs(values[e]) * scale[i])
+    for j in range(n, 2 * n):
+        exponent = bits[j] >> 52
+        wrong |= not -FARTHEST < exponent - 1023 < FARTHEST
+        bits[j] = (2045 - exponent) << 52
+    if wrong != 0:
+        return 0.0
+    for i in range(n):
+        for e in range(row_start[i], row_start[i + 1]):
+            size = abs(values[e]) * scale[i] * scale[n + row_index[e]]
+            least = min(least, size if size > 0.0 else 1.0)
+    return least
+
+
+@inlined
+def _sort_blocks(blocks, block_of, column_of, at, part_of, matrix_row, matrix_column, block):
+    """Rows and their columns block by block; those of several rows are parts, others -1."""
+    n, parts, end = block_of.size, 0, 0
+    for k in range(blocks):
+        at[k] = 0
+    for i in range(n):
+        at[block_of[i]] += 1
+    for k in range(blocks):
+        size, part_of[k] = at[k], -1
+        if size > 1:
+            block[parts, 0], block[parts, 1], part_of[k] = end, end + size, parts
+            parts += 1
+        at[k] = end
+        end += size
+    for i in range(n):
+        k = at[block_of[i]]
+        matrix_row[k], matrix_column[k] = i, column_of[i]
+        at[block_of[i]] = k + 1
+        block_of[i] = part_of[block_of[i]]
+    return parts
+
+
+@inlined
+def _fill_lines(
+    row_start, row_index, values, scale, part_of, matrix_row, column_place, row, column, line_index,
+    line_value,
+):  # fmt: skip
+    """Scaled entries inside of parts, by rows and by columns; how many."""
+    n, end = matrix_row.size, 0
+    for k in range(n):
+        column[LENGTH, k] = 0
+    for k in range(n):
+        i, first = matrix_row[k], end
+        own, r = part_of[i], scale[i]
+        for e in range(row_start[i], row_start[i + 1] if own >= 0 else row_start[i]):
+            j = row_index[e]
+            c = column_place[j]
+            if part_of[matrix_row[c]] == own:
+                line_index[0, end], line_value[0, end] = c, values[e] * r * scale[n + j]
+                column[LENGTH, c] += 1
+                end += 1
+        row[START, k], row[LENGTH, k], row[ROOM, k] = first, end - first, end - first
+    at = 0
+    for k in range(n):
+        column[START, k], column[ROOM, k] = at, column[LENGTH, k]
+        at += column[LENGTH, k]
+        column[LENGTH, k] = 0
+    for k in range(n):
+        for e in range(row[START, k], row[START, k] + row[LENGTH, k]):
+            c = line_index[0, e]
+            line_index[1, column[START, c] + column[LENGTH, c]] = k
+            column[LENGTH, c] += 1
+    return end
+
+
+@inlined
+def _across(row_start, row_index, column, line_index, matrix_row, column_place, seen):
+    """Entries inside of parts that have one across the diagonal of the matrix."""
+    n, both = matrix_row.size, 0
+    for i in range(n):
+        seen[i] = -1
+    for i in range(n):
+        for e in range(row_start[i], row_start[i + 1]):
+            seen[row_index[e]] = i
+        c = column_place[i]
+        for e in range(column[START, c], column[START, c] + column[LENGTH, c]):
+            both += seen[matrix_row[line_index[1, e]]] == i
+    return both
+
+
+@kernel
+def write_parts(
+    # Tables:
+    row_start,
+    row_index,
+    values,
+    order,
+    block,
+    scale,
+    info,
+    lines,
+    work,
+    line_index,
+    line_value,
+    # Out:
+    row,
+    column,
+    part,
+    before_start,
+    before_at,
+    before_column,
+    lower_start,
+    lower_column,
+    upper_start,
+    upper_column,
+    rest_scale,
+    names,
+    f,
+):
+    """Factors of `eliminate_parts` as `kernels.single.sparse_lu` reads them; a status.
+
+    Of scaled factors, R A C = L D U, these are R^-1 L D C^-1 and C U C^-1.
+    """
+    n = row_start.size - 1
+    form_column, part_of = work[n : 2 * n], work[2 * n : 3 * n]
+    matrix_row, matrix_column, rest = work[3 * n : 4 * n], work[4 * n : 5 * n], work[8 * n + 2 :]
+    row_at, column_at = work[5 * n : 6 * n], work[6 * n : 7 * n]
+    in_row, in_column = lines[:LINE_FIELDS], lines[LINE_FIELDS:]
+    r, c, r_inverse, c_inverse = scale[:n], scale[n : 2 * n], scale[2 * n : 3 * n], scale[3 * n :]
+    at = info[LOWER] + info[UPPER] + n
+    for s in range(info[PARTS]):
+        t, wide = s * PART_FIELDS, block[s, 1] - rest[s]
+        part[t + FIRST], part[t + REST], part[t + AFTER] = block[s, 0], rest[s], block[s, 1]
+        part[t + DENSE_AT], part[t + LONG_ROWS] = at, 1
+        at += wide * wide
+    for k in range(n):
+        p, q = order[0, k], order[1, k]
+        row_at[p] = column_at[q] = k
+        row[k], column[k] = matrix_row[p], matrix_column[q]
+        rest_scale[k], r_inverse[k], c_inverse[k] = r[row[k]], 1.0 / r[row[k]], 1.0 / c[column[k]]
+    _write_before(
+        row_start, row_index, form_column, part_of, matrix_row, row, before_start, before_at,
+        before_column,
+    )  # fmt: skip
+    count_entries(
+        part, order[1], in_row, in_column, line_index[1], row_at, lower_start, upper_start
+    )
+    wrong = _write_singles(row_start, row_index, values, part_of, row, column, info, f)
+    grown = _write_lines(
+        order, part, info, in_row, in_column, line_index, line_value, row_at, column_at, c, column,
+        r_inverse, c_inverse, lower_start, upper_start, names, lower_column, upper_column, f,
+    )  # fmt: skip
+    for s in range(0, part.size, PART_FIELDS):
+        grown = max(
+            grown,
+            _write_rest(
+                part, s, order, in_row, line_index, line_value, column_at, c, column, c_inverse,
+                names, f,
+            ),  # fmt: skip
+        )
+    for e in range(f.size):
+        wrong |= not abs(f[e]) < np.inf
+    if wrong != 0 or not grown <= WEAKEST:
+        return REFUSED
+    info[DOUBTFUL] |= 1 if grown > 1.0 else 0
+    return GOOD
+
+
+@inlined
+def _write_before(
+    row_start, row_index, form_column, part_of, matrix_row, row, start, at, column
+):  # fmt: skip
+    """Entries of the matrix outside of parts, by rows of parts."""
+    end = 0
+    for k in range(row.size):
+        i, start[k] = row[k], end
+        own = part_of[i]
+        for e in range(row_start[i], row_start[i + 1] if own >= 0 else row_start[i]):
+            if part_of[matrix_row[form_column[row_index[e]]]] != own:
+                at[end], column[end] = e, row_index[e]
+                end += 1
+    start[row.size] = end
+
+
+@inlined
+def _write_singles(row_start, row_index, values, part_of, row, column, info, f):
+    """1 / a of blocks of one row."""
+    wrong, pivot = 0, pointer(f, info[LOWER] + info[UPPER])
+    for k in range(row.size):
+        i = row[k]
+        for e in range(row_start[i], row_start[i + 1] if part_of[i] < 0 else row_start[i]):
+            if row_index[e] == column[k]:
+                wrong |= not abs(values[e]) > 0.0
+                pivot[k] = 1.0 / values[e] if wrong == 0 else values[e]
+    return wrong
+
+
+@inlined
+def _write_lines(
+    order, part, info, in_row, in_column, line_index, line_value, row_at, column_at, c, column,
+    r_inverse, c_inverse, lower_start, upper_start, filled, lower_column, upper_column, f,
+):  # fmt: skip
+    """L and U of parts without their dense rests; entries relative to those that are doubtful."""
+    grown = 0.0
+    lower, upper = pointer(f, 0), pointer(f, info[LOWER])
+    pivot = pointer(f, info[LOWER] + info[UPPER])
+    for k in range(filled.size):
+        filled[k] = lower_start[k]
+    for s in range(0, part.size, PART_FIELDS):
+        for k in range(part[s + FIRST], part[s + REST]):
+            p, q = order[0, k], order[1, k]
+            end = upper_start[k]
+            e = in_row[START, p]
+            while line_index[0, e] != q:
+                e += 1
+            diagonal = line_value[0, e]
+            if not abs(diagonal) > SMALLEST:
+                return np.inf
+            inverse, own, across = 1.0 / diagonal, c[column[k]], c_inverse[k]
+            pivot[k] = inverse * own / r_inverse[k]
+            for e in range(in_row[START, p], in_row[START, p] + in_row[LENGTH, p]):
+                if line_index[0, e] == q:
+                    continue
+                j, value = column_at[line_index[0, e]], line_value[0, e] * inverse
+                upper_column[end], upper[end] = column[j], value * own * c_inverse[j]
+                grown = max(grown, abs(value) / GROWN_UPPER)
+                end += 1
+            for e in range(in_column[START, q], in_column[START, q] + in_column[LENGTH, q]):
+                i, value = row_at[line_index[1, e]], line_value[1, e]
+                if i == k:
+                    continue
+                at = filled[i]
+                lower_column[at], lower[at] = column[k], value * r_inverse[i] * across
+                grown = max(grown, abs(value) / GROWN)
+                filled[i] = at + 1
+    return grown
+
+
+@inlined
+def _write_rest(
+    part, s, order, in_row, line_index, line_value, column_at, c, column, c_inverse, names, f
+):  # fmt: skip
+    """Dense rest of a part, factorized; its entries of U relative to those that are doubtful."""
+    rest, at, grown = part[s + REST], part[s + DENSE_AT], 0.0
+    m = part[s + AFTER] - rest
+    for e in range(m * m):
+        f[at + e] = 0.0
+    for i in range(m):
+        p = order[0, rest + i]
+        for e in range(in_row[START, p], in_row[START, p] + in_row[LENGTH, p]):
+            j = column_at[line_index[0, e]]
+            f[at + (j - rest) * m + i] = line_value[0, e] * c_inverse[j]
+    if factorize_dense(f, at, m, pointer(names, rest)) < m:
+        return np.inf
+    for j in range(m):
+        upper, size, largest = pointer(f, at + j * m), c[column[rest + j]], 0.0
+        if not abs(upper[j]) * size > SMALLEST:
+            return np.inf
+        for i in range(j + 1):
+            largest = max(largest, abs(upper[i]))
+        grown = max(grown, largest * size / GROWN_REST)
+    return grown
