@@ -12,9 +12,11 @@ from graphsys.analysis.block_triangular import BlockTriangularForm
 from graphsys.kernels.analysis.markowitz import (
     FULL,
     LENGTH,
+    LIMITS,
     LINE_FIELDS,
     ROOM,
     START,
+    STATE,
     choose_pivots,
 )
 from graphsys.kernels.program.sparse_lu import (
@@ -56,8 +58,8 @@ WILD = 17
 APART = 14.0
 #: Numbers of the factors at most: 16 GB, and places in operations have 32 bits.
 MOST_NUMBERS = 2**31
-#: Numbers of room for rows and columns in elimination, per entry. Where they are too few, it starts
-#: again with twice as many. Room that is not used takes no memory.
+#: Numbers of room for rows and columns in elimination, per entry, before there are twice as many.
+#: Room that is not used takes no memory.
 ROOM_AT_FIRST = 16
 #: Mean length of rows of U from which loops over them take less time than a list of operations:
 #: 0.7 against 1.1 ns each.
@@ -330,25 +332,34 @@ class _Lines:
         room, status = ROOM_AT_FIRST * count + 64, FULL
         order, head = np.empty((2, n), np.int64), np.empty((2, n + 1), np.int64)
         rest, blocks = np.empty(len(part), np.int64), part[:, [FIRST, AFTER]]
+        lines, index = np.empty((2, LINE_FIELDS, n), np.int64), np.empty((2, room), np.int64)
+        value, limits = np.empty((2, room), self.values.dtype), np.empty(LIMITS)
+        for side, (other, by_line, counts) in enumerate(self.entries):
+            lines[side, START] = np.cumsum(counts) - counts
+            lines[side, LENGTH] = lines[side, ROOM] = counts
+            index[side, :count] = other[by_line]
+        value[0, :count] = self.values[self.entries[0][1]]
+        order[:] = np.arange(n)
+        limits[:] = THRESHOLD, most, np.inf, DENSE, OF_DENSE
+        work = np.empty(n), np.empty(n, np.int64), np.zeros(STATE, np.int64)
         while status == FULL:
-            lines, index = np.empty((2, LINE_FIELDS, n), np.int64), np.empty((2, room), np.int64)
-            value = np.empty(room, self.values.dtype)
-            for side, (other, by_line, counts) in enumerate(self.entries):
-                lines[side, START] = np.cumsum(counts) - counts
-                lines[side, LENGTH] = lines[side, ROOM] = counts
-                index[side, :count] = other[by_line]
-            value[:count] = self.values[self.entries[0][1]]
-            order[:] = np.arange(n)
             status = choose_pivots(
-                blocks, np.array([THRESHOLD, most, np.inf, DENSE, OF_DENSE]), lines[0], lines[1],
-                index[0], value, index[1], np.empty_like(value), head[0], head[1], np.empty(n),
-                np.empty(n, np.int64), np.empty(3, np.int64), order, rest,
+                blocks, limits, *lines, index[0], value[0], index[1], value[1], *head, *work,
+                order, rest,
             )  # fmt: skip
-            room *= 2
+            if status == FULL:
+                index, value = longer(index), longer(value)
         self.row, self.column = lines
         self.row_index, self.column_index = index
         part[:, REST] = rest
         return None if status else order
+
+
+def longer(lists: Array) -> Array:
+    """Rows of an array with twice as much room."""
+    found = np.empty((lists.shape[0], 2 * lists.shape[1]), lists.dtype)
+    found[:, : lists.shape[1]] = lists
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.analysis.sparse_lu import ROOM_AT_FIRST, longer
 from graphsys.kernels.base.address_table import new_frame
 from graphsys.kernels.program.sparse_lu import PART_FIELDS
 from graphsys.kernels.single.one_pass_lu import (
@@ -27,7 +28,7 @@ from graphsys.kernels.single.one_pass_lu import (
     eliminate_parts,
     write_parts,
 )
-from graphsys.kernels.analysis.markowitz import LIMITS
+from graphsys.kernels.analysis.markowitz import LIMITS, STATE
 from graphsys.numeric.sparse_lu import PartFactor, PartSolver
 
 __all__ = ["EXPENSIVE", "REFUSED", "OnePassLU"]
@@ -35,9 +36,10 @@ __all__ = ["EXPENSIVE", "REFUSED", "OnePassLU"]
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 
-#: Numbers of room for rows and columns in elimination, per entry. Where they are too few, it starts
-#: again with twice as many. Room that is not used takes no memory.
-ROOM_AT_FIRST = 16
+#: Lists of earlier eliminations, up to `MOST_KEPT` numbers in each: 24 MB. New memory would take as
+#: long as small matrices.
+_kept: list[tuple[Ints, Array]] = []
+MOST_KEPT = 2**19
 NO_NUMBERS, NO_INTEGERS = np.empty(0), np.empty(0, np.int64)
 
 
@@ -105,14 +107,17 @@ class OnePassLU(PartFactor):
         block = np.empty((n // 2 + 1, 2), np.int64)
         work = np.empty((LINES, n), np.int64), np.empty(WORK_ROWS * n + 2, np.int64)
         room, status = ROOM_AT_FIRST * count + 64, NO_ROOM
+        limits, state = np.empty(LIMITS), np.zeros(STATE, np.int64)
+        line = _lines_of(room, dtype)
         while status == NO_ROOM:
-            line = np.empty((2, room), np.int64), np.empty((2, room), dtype)
             status = eliminate_parts(
                 *lines, A.format == "csc", *rows, order, block, scale, info,
-                scale.view(np.int64), np.empty(LIMITS), *work, *line,
+                scale.view(np.int64), limits, state, *work, *line,
             )  # fmt: skip
-            room *= 2
+            if status == NO_ROOM:
+                line = longer(line[0]), longer(line[1])
         if status != GOOD:
+            _keep(line)
             return int(status)
         lower, upper, before = int(info[LOWER]), int(info[UPPER]), int(info[BEFORE])
         sizes = (n, n, int(info[PARTS]) * PART_FIELDS, n + 1, before, before,
@@ -124,6 +129,7 @@ class OnePassLU(PartFactor):
             *rows, order, block, scale, info, *work, *line, *tables[:-1], rest_scale, tables[-1],
             factors,
         )  # fmt: skip
+        _keep(line)
         if status != GOOD:
             return int(status)
         nnz = factors.size + before
@@ -143,3 +149,20 @@ class OnePassLU(PartFactor):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._bind()
+
+
+def _lines_of(room: int, dtype: Any) -> tuple[Ints, Array]:
+    """Two lists of indices and two of numbers, with at least so much room."""
+    try:
+        kept = _kept.pop()  # other threads make lists of their own
+    except IndexError:
+        kept = None
+    if kept is not None and kept[0].shape[1] >= room and kept[1].dtype == dtype:
+        return kept
+    return np.empty((2, room), np.int64), np.empty((2, room), dtype)
+
+
+def _keep(lines: tuple[Ints, Array]) -> None:
+    """Lists for the next elimination, if they are not too long."""
+    if lines[0].shape[1] <= MOST_KEPT and not _kept:
+        _kept.append(lines)

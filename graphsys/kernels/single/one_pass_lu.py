@@ -7,6 +7,7 @@ triangular form. `eliminate_parts` chooses pivots, `write_parts` lays the factor
 import numpy as np
 
 from graphsys.kernels.analysis.markowitz import (
+    BLOCK,
     DENSE,
     EARLY,
     FULL,
@@ -50,7 +51,7 @@ LEAST_PIVOT = 0.1
 DENSE_PART, CUBED = 0.7, 180.0
 #: Entry, rows and columns scaled, below which errors of small unknowns may be invisible in the rows
 #: that judge factors; pivot below which there may be cancellation.
-WILD, SMALLEST = 2.0**-14, 2.0**-20
+WILD, SMALLEST = 2.0**-17, 2.0**-20
 #: Exponent of scales up to which no entry of L and U leaves the range of numbers.
 FARTHEST = 400
 #: Largest scaled entries of L, of U, and of U in dense rests that are not doubtful, as
@@ -60,7 +61,7 @@ GROWN, GROWN_UPPER, GROWN_REST, WEAKEST = 64.0, 16.0, 512.0, 64.0
 SYMMETRIC = 0.85
 #: Operations per entry of a nearly symmetric matrix, and before half of its pivots. Meshes take more
 #: and less time with the panels of a `Factor`.
-SPARSE, SPARSE_AT_FIRST = 40.0, 1.3
+SPARSE, SPARSE_AT_FIRST = 100.0, 1.3
 #: Operations per entry of other matrices, and at most: a `Factor` makes them symmetric.
 SPARSE_BEFORE_DELAYS, SPARSE_AT_MOST = 1024.0, 2e7
 
@@ -84,6 +85,7 @@ def eliminate_parts(
     # Work, for `write_parts` too:
     bits,
     limits,
+    state,
     lines,
     work,
     line_index,
@@ -91,34 +93,66 @@ def eliminate_parts(
 ):
     """Rows of the matrix, pivots of its diagonal blocks and their elimination; a status.
 
+    With ``line_index`` and ``line_value`` (2, m) twice as long, the call is repeated after `NO_ROOM`.
+
     Scales of rows and columns are in ``scale`` (4 n,), whose numbers ``bits`` holds as integers.
     ``order`` (2, n) are pivots by places in the form, ``block`` (n / 2, 2) has room for first rows
     and ends of all. ``lines`` is (LINES, n), ``work`` (WORK_ROWS n + 2,).
     """
     n = row_start.size - 1
+    if state[BLOCK] == 0 and _prepare(
+        start, index, data, by_columns, row_start, row_index, values, order, block, scale, info,
+        bits, limits, lines, work, line_index, line_value,
+    ):  # fmt: skip
+        return REFUSED
+    matrix_row, place, rest = work[3 * n : 4 * n], work[5 * n : 6 * n], work[8 * n + 2 :]
+    row_head, column_head = work[6 * n : 7 * n + 1], work[7 * n + 1 : 8 * n + 2]
+    row, column, parts = lines[:LINE_FIELDS], lines[LINE_FIELDS:], info[PARTS]
+    status = choose_pivots(
+        block[:parts], limits, row, column, line_index[0], line_value[0], line_index[1],
+        line_value[1], row_head, column_head, scale[2 * n : 3 * n], place, state, order, rest,
+    )  # fmt: skip
+    if status != 0:
+        return NO_ROOM if status == FULL else EXPENSIVE if status == LONG else REFUSED
+    for s in range(parts):
+        wide = block[s, 1] - rest[s]
+        info[REST_NUMBERS] += wide * wide
+        info[WIDEST] = max(info[WIDEST], wide)
+        for k in range(block[s, 0], block[s, 1]):
+            info[BEFORE] += row_start[matrix_row[k] + 1] - row_start[matrix_row[k]]
+        for k in range(block[s, 0], rest[s]):
+            info[UPPER] += row[LENGTH, order[0, k]] - 1
+            info[LOWER] += column[LENGTH, order[1, k]] - 1
+    return GOOD
+
+
+@inlined
+def _prepare(
+    start, index, data, by_columns, row_start, row_index, values, order, block, scale, info, bits,
+    limits, lines, work, line_index, line_value,
+):  # fmt: skip
+    """Blocks, their lines, and limits of their elimination; not 0 if there are none."""
+    n = row_start.size - 1
     row_of, column_of, block_of = work[:n], work[n : 2 * n], work[2 * n : 3 * n]
     matrix_row, matrix_column = work[3 * n : 4 * n], work[4 * n : 5 * n]
     place = work[5 * n : 6 * n]
     row_head, column_head = work[6 * n : 7 * n + 1], work[7 * n + 1 : 8 * n + 2]
-    rest = work[8 * n + 2 : 9 * n + 2]
     if _read(start, index, data, by_columns, row_start, row_index, values, place) != 0:
-        return REFUSED
+        return 1
     least = _scale(row_start, row_index, values, scale, bits)
     if not least > 0.0:
-        return REFUSED
+        return 1
     match(row_start, row_index, lines[:4], row_of, column_of)
     for i in range(n):
         if column_of[i] < 0:
-            return REFUSED
+            return 1
     blocks = find_blocks(row_start, row_index, row_of, lines[:5], block_of)
     parts = _sort_blocks(
         blocks, block_of, column_of, row_head, column_head, matrix_row, matrix_column, block
     )  # fmt: skip
-    row_place, column_place = column_of, row_of  # matches have served
+    column_place = row_of  # matches have served
     for k in range(n):
-        row_place[matrix_row[k]] = k
-    for k in range(n):
-        column_place[matrix_column[k]] = k
+        column_place[matrix_column[k]] = order[0, k] = order[1, k] = k
     row, column = lines[:LINE_FIELDS], lines[LINE_FIELDS:]
     inside = _fill_lines(
         row_start, row_index, values, scale, block_of, matrix_row, column_place, row, column,
@@ -129,26 +163,10 @@ def eliminate_parts(
     limits[EARLY], limits[MOST] = np.inf, min(SPARSE_BEFORE_DELAYS * inside, SPARSE_AT_MOST)
     if both >= SYMMETRIC * inside:
         limits[EARLY], limits[MOST] = SPARSE_AT_FIRST, SPARSE * inside
-    for k in range(n):
-        order[0, k] = order[1, k] = k
-    status = choose_pivots(
-        block[:parts], limits, row, column, line_index[0], line_value[0], line_index[1],
-        line_value[1], row_head, column_head, scale[2 * n : 3 * n], place, info, order, rest,
-    )  # fmt: skip
-    if status != 0:
-        return NO_ROOM if status == FULL else EXPENSIVE if status == LONG else REFUSED
+    for k in range(INFO):
+        info[k] = 0
     info[PARTS], info[DOUBTFUL], info[BEFORE] = parts, 1 if least < WILD else 0, -inside
-    info[LOWER] = info[UPPER] = info[REST_NUMBERS] = info[WIDEST] = 0
-    for s in range(parts):
-        for k in range(block[s, 0], block[s, 1]):
-            info[BEFORE] += row_start[matrix_row[k] + 1] - row_start[matrix_row[k]]
-        wide = block[s, 1] - rest[s]
-        info[REST_NUMBERS] += wide * wide
-        info[WIDEST] = max(info[WIDEST], wide)
-        for k in range(block[s, 0], rest[s]):
-            info[UPPER] += row[LENGTH, order[0, k]] - 1
-            info[LOWER] += column[LENGTH, order[1, k]] - 1
-    return GOOD
+    return 0
 
 
 @inlined
@@ -330,7 +348,7 @@ def write_parts(
     Of scaled factors, R A C = L D U, these are R^-1 L D C^-1 and C U C^-1.
     """
     n = row_start.size - 1
-    form_column, part_of = work[n : 2 * n], work[2 * n : 3 * n]
+    form_column, part_of = work[:n], work[2 * n : 3 * n]
     matrix_row, matrix_column, rest = work[3 * n : 4 * n], work[4 * n : 5 * n], work[8 * n + 2 :]
     row_at, column_at = work[5 * n : 6 * n], work[6 * n : 7 * n]
     in_row, in_column = lines[:LINE_FIELDS], lines[LINE_FIELDS:]
@@ -392,10 +410,10 @@ def _write_before(
 
 @inlined
 def _write_singles(row_start, row_index, values, part_of, row, column, info, f):
-    """1 / a of blocks of one row."""
+    """1 / a of blocks of one row, and 0 for all others: those of dense rests are not read."""
     wrong, pivot = 0, pointer(f, info[LOWER] + info[UPPER])
     for k in range(row.size):
-        i = row[k]
+        i, pivot[k] = row[k], 0.0
         for e in range(row_start[i], row_start[i + 1] if part_of[i] < 0 else row_start[i]):
             if row_index[e] == column[k]:
                 wrong |= not abs(values[e]) > 0.0
