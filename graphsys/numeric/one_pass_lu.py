@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.analysis.sparse_lu import ROOM_AT_FIRST, longer
-from graphsys.kernels.base.address_table import new_frame
+from graphsys.kernels.base.address_table import new_frame, pieces
 from graphsys.kernels.program.sparse_lu import PART_FIELDS
 from graphsys.kernels.single.one_pass_lu import (
     BEFORE,
@@ -40,7 +40,7 @@ Ints = NDArray[np.int64]
 #: long as small matrices.
 _kept: list[tuple[Ints, Array]] = []
 MOST_KEPT = 2**19
-NO_NUMBERS, NO_INTEGERS = np.empty(0), np.empty(0, np.int64)
+NO_NUMBERS, NO_INTEGERS = pieces(np.empty(0), [0]), pieces(np.empty(0, np.int64), [0])
 
 
 class OnePassLU(PartFactor):
@@ -55,38 +55,41 @@ class OnePassLU(PartFactor):
         Type of the matrix, and of solutions.
     rows : tuple of ndarray
         Its compressed rows: starts, columns and entries.
-    tables : tuple of ndarray
-        Integers of `write_parts`, in its order.
+    tables : ndarray of int
+        Those of `write_parts`.
     rest_scale, factors : ndarray
-    nnz, widest : int
-    refines : bool
+    info : list of int
+        That of `eliminate_parts`.
+
+    Attributes
+    ----------
+    nnz : int
+        Entries that are stored for the factors.
     """
 
     def __init__(
         self,
         given: Any,
         rows: tuple[Ints, Ints, Array],
-        tables: tuple[Ints, ...],
+        tables: Ints,
         rest_scale: Array,
         factors: Array,
-        nnz: int,
-        widest: int,
-        refines: bool,
+        info: list[int],
     ) -> None:
-        self.given, self.rows, self.tables, self.rest_scale = given, rows, tables, rest_scale
-        self.factors, self.nnz, self.widest, self.refines = factors, nnz, widest, refines
-        self.dtype = factors.dtype
+        self.given, self.rows, self.tables, self.info = given, rows, tables, info
+        self.rest_scale, self.factors, self.dtype = rest_scale, factors, factors.dtype
+        self.nnz, self.refines = factors.size + info[BEFORE], info[DOUBTFUL] != 0
         self._bind()
 
     def _bind(self) -> None:
         """Hand the arrays to the kernels."""
         start, index, values = self.rows
-        none = 9 * (NO_INTEGERS,)
+        *tables, names = pieces(self.tables, _sizes(start.size - 1, self.info))
         frame = new_frame(
-            start, index, *self.tables[:-1], *none, self.tables[-1], NO_NUMBERS, NO_NUMBERS,
-            NO_NUMBERS, self.rest_scale, values, self.factors, NO_NUMBERS,
+            start, index, *tables, *9 * NO_INTEGERS, names, *3 * NO_NUMBERS, self.rest_scale,
+            values, self.factors, *NO_NUMBERS,
         )  # fmt: skip
-        self._solver = PartSolver(frame, start.size - 1, self.widest, self.dtype)
+        self._solver = PartSolver(frame, start.size - 1, self.info[WIDEST], self.dtype)
 
     @classmethod
     def of(cls, A: Any) -> OnePassLU | int:
@@ -119,24 +122,18 @@ class OnePassLU(PartFactor):
         if status != GOOD:
             _keep(line)
             return int(status)
-        lower, upper, before = int(info[LOWER]), int(info[UPPER]), int(info[BEFORE])
-        sizes = (n, n, int(info[PARTS]) * PART_FIELDS, n + 1, before, before,
-                 n + 1, lower, n + 1, upper, n)  # fmt: skip
-        tables = tuple([np.empty(size, np.int64) for size in sizes])
-        factors = np.empty(lower + upper + n + int(info[REST_NUMBERS]), dtype)
+        found = info.tolist()
+        tables = np.empty(sum(_sizes(n, found)), np.int64)
+        factors = np.empty(found[LOWER] + found[UPPER] + n + found[REST_NUMBERS], dtype)
         rest_scale = np.empty(n)
         status = write_parts(
-            *rows, order, block, scale, info, *work, *line, *tables[:-1], rest_scale, tables[-1],
-            factors,
-        )  # fmt: skip
+            *rows, order, block, scale, info, *work, *line, tables, rest_scale, factors
+        )
         _keep(line)
         if status != GOOD:
             return int(status)
-        nnz = factors.size + before
-        return cls(
-            A.dtype, rows, tables, rest_scale, factors, nnz, int(info[WIDEST]),
-            bool(info[DOUBTFUL]),
-        )  # fmt: skip
+        found[DOUBTFUL] = int(info[DOUBTFUL])
+        return cls(A.dtype, rows, tables, rest_scale, factors, found)
 
     @property
     def solver(self) -> PartSolver:
@@ -166,3 +163,9 @@ def _keep(lines: tuple[Ints, Array]) -> None:
     """Lists for the next elimination, if they are not too long."""
     if lines[0].shape[1] <= MOST_KEPT and not _kept:
         _kept.append(lines)
+
+
+def _sizes(n: int, info: list[int]) -> list[int]:
+    """Lengths of the tables of `write_parts`."""
+    parts, before = PART_FIELDS * info[PARTS], info[BEFORE]
+    return [n, n, parts, n + 1, before, before, n + 1, info[LOWER], n + 1, info[UPPER], n]

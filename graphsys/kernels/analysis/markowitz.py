@@ -248,7 +248,7 @@ def _eliminate(p, q, row, column, entries, column_value, largest, place, state):
     _unlink(column, q)
     row_previous[p] = column_previous[q] = PIVOT
     first, after = row_start[p], row_start[p] + row_count[p]
-    pivot = row_value[first]
+    pivot, seen = row_value[first], 0
     for e in range(first, after):  # the row leaves the other columns
         j = row_index[e]
         if j == q:
@@ -257,7 +257,7 @@ def _eliminate(p, q, row, column, entries, column_value, largest, place, state):
         place[j] = e
         _unlink(column, j)
         at, last = column_start[j], column_start[j] + column_count[j] - 1
-        state[READ_ENTRIES] += column_count[j]
+        seen += column_count[j]
         while column_index[at] != p:
             at += 1
         column_index[at] = column_index[last]
@@ -268,7 +268,7 @@ def _eliminate(p, q, row, column, entries, column_value, largest, place, state):
         if i == p:
             continue
         _unlink(row, i)
-        state[READ_ENTRIES] += row_count[i]
+        seen += row_count[i]
         at, begin, last = row_start[i], row_start[i], row_start[i] + row_count[i] - 1
         while row_index[at] != q:
             at += 1
@@ -318,4 +318,5 @@ def _eliminate(p, q, row, column, entries, column_value, largest, place, state):
         if j != q:
             place[j] = -1
             _link(column, j)
+    state[READ_ENTRIES] += seen
     return fill

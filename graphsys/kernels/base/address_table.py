@@ -19,8 +19,21 @@ def new_frame(*arrays) -> object:
         return *arrays, np.zeros(1, np.int64)
     fields: list[int] = []
     for array in arrays:  # a quarter of the time of array.ctypes.data
-        fields += array.__array_interface__["data"][0], array.size
+        if type(array) is tuple:
+            fields += array
+        else:
+            fields += array.__array_interface__["data"][0], array.size
     return np.array([*fields, 0], np.int64)
+
+
+def pieces(array, sizes) -> list:
+    """Parts of an array of such sizes, one after another, for `new_frame`: 0.1 us each, not 0.5."""
+    found, at = [], 0
+    address = array.__array_interface__["data"][0]
+    for size in sizes:
+        found.append(array[at : at + size] if DISABLE_JIT else (address + 8 * at, size))
+        at += size
+    return found
 
 
 @inlined

@@ -329,25 +329,25 @@ def write_parts(
     line_index,
     line_value,
     # Out:
-    row,
-    column,
-    part,
-    before_start,
-    before_at,
-    before_column,
-    lower_start,
-    lower_column,
-    upper_start,
-    upper_column,
+    tables,
     rest_scale,
-    names,
     f,
 ):
     """Factors of `eliminate_parts` as `kernels.single.sparse_lu` reads them; a status.
 
-    Of scaled factors, R A C = L D U, these are R^-1 L D C^-1 and C U C^-1.
+    Of scaled factors, R A C = L D U, these are R^-1 L D C^-1 and C U C^-1. ``tables`` are row and
+    column of each pivot, parts, entries before them, L, U, and names in dense rests.
     """
-    n = row_start.size - 1
+    n, before, n_lower, n_upper = row_start.size - 1, info[BEFORE], info[LOWER], info[UPPER]
+    row, column, at = tables[:n], tables[n : 2 * n], 2 * n + PART_FIELDS * info[PARTS]
+    part, before_start = tables[2 * n : at], tables[at : at + n + 1]
+    at += n + 1
+    before_at, before_column = tables[at : at + before], tables[at + before : at + 2 * before]
+    at += 2 * before
+    lower_start, lower_column = tables[at : at + n + 1], tables[at + n + 1 : at + n + 1 + n_lower]
+    at += n + 1 + n_lower
+    upper_start, upper_column = tables[at : at + n + 1], tables[at + n + 1 : at + n + 1 + n_upper]
+    names = tables[at + n + 1 + n_upper :]
     form_column, part_of = work[:n], work[2 * n : 3 * n]
     matrix_row, matrix_column, rest = work[3 * n : 4 * n], work[4 * n : 5 * n], work[8 * n + 2 :]
     row_at, column_at = work[5 * n : 6 * n], work[6 * n : 7 * n]
