@@ -49,6 +49,19 @@ def mirror(rows: Any) -> Ints | None:
     return mirrored if mirror_entries(*tables, passed, mirrored) else None
 
 
+def has_similar_rows(A: Any) -> bool:
+    """True if many of some rows of a CSR matrix, or columns of CSC, have a similar one after them.
+
+    Those of other matrices, and of few rows or entries, have none.
+    """
+    n = A.shape[0]
+    if A.format not in ("csr", "csc") or n < FEWEST_NODES or A.indices.size < FEWEST_NEIGHBORS * n:
+        return False
+    start, neighbor = A.indptr.astype(np.int64), A.indices.astype(np.int64)
+    count, seen = similar_part(start, neighbor, max(1, n // SAMPLE), np.full(n, -1))
+    return bool(count >= FEWEST_SIMILAR * seen)
+
+
 def find_partition(rows: Any, mirrored: Ints | None) -> Partition | None:
     """Nodes of rows with similar patterns; None if they would have few rows, or many zeros.
 
@@ -64,12 +77,9 @@ def find_partition(rows: Any, mirrored: Ints | None) -> Partition | None:
         From `mirror`.
     """
     n = rows.shape[0]
-    if n < FEWEST_NODES or rows.nnz < FEWEST_NEIGHBORS * n:
+    if not has_similar_rows(rows):
         return None
     start, neighbor = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
-    count, seen = similar_part(start, neighbor, max(1, n // SAMPLE), np.full(n, -1))
-    if count < FEWEST_SIMILAR * seen:
-        return None
     alone = np.ones(n, np.bool_)
     if mirrored is None:
         start, neighbor = neighbor_lists(rows)

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 
 from graphsys.analysis.block_triangular import block_triangular_form
 from graphsys.analysis.matching import maximum_matching
-from graphsys.analysis.partition import Partition, find_partition, mirror
+from graphsys.analysis.partition import Partition, find_partition, has_similar_rows, mirror
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.interop.found_blocks import FoundBlocks, by_columns
@@ -22,6 +22,7 @@ from graphsys.kernels.single.entries import PLACED, UNSYMMETRIC
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import canonical
+from graphsys.numeric.one_pass_lu import EXPENSIVE, REFUSED, OnePassLU
 from graphsys.numeric.small_matrix import SmallFactor
 from graphsys.numeric.sparse_lu import SparseLUFactor
 from graphsys.system import System
@@ -62,6 +63,8 @@ MESH = 20_000
 #: Effort for an order that one factorization uses. Level sets then save 10 to 55 % of `spsolve` of
 #: grids in space from 27,000 rows on (`benchmarks.grids.SingleSolves`), and others lose none.
 ONCE = 0.1
+#: Effort for one that many factorizations use.
+REPEATED = 10.0
 #: Rows of a singular matrix that its error names.
 SHOWN = 5
 
@@ -81,20 +84,16 @@ def _without_a_meaning(name: str) -> property:
 class FactorizedMatrix:
     """Factorization of a scipy sparse matrix, as `scipy.sparse.linalg.SuperLU`; made by `splu`.
 
-    A matrix with little fill-in is factorized block by block of its block triangular form, with
-    threshold pivoting in the blocks. Others get a `Factor`, symmetric where the matrix is, and with
-    a node for rows of similar patterns, wherever they stand. The first matrix of at most 256 rows
-    gets dense factors, and an analysis when `refactorize` or an attribute asks for it.
+    The first matrix gets factors that take little time once: sparse LU factors whose pivots are
+    chosen while it is eliminated, block by block of its block triangular form. Matrices with more
+    fill-in get a `Factor`, with a node for rows of similar patterns, wherever they stand. The first
+    `refactorize` analyzes the pattern for factors that take little time to repeat.
 
     Parameters
     ----------
     A : scipy sparse matrix or array, shape (N, N)
     permc_spec : str, optional
         As for `splu`.
-    effort : float, optional
-        What the search for an order of a `Factor` may cost: see `System.analyze`.
-    once : bool, optional
-        Whether no other matrix follows: less analysis, and slower `refactorize`.
 
     Attributes
     ----------
@@ -115,9 +114,7 @@ class FactorizedMatrix:
 
     L, U, perm_c, perm_r = map(_without_a_meaning, ("L", "U", "perm_c", "perm_r"))
 
-    def __init__(
-        self, A: Any, permc_spec: Any = None, effort: float = 10.0, once: bool = False
-    ) -> None:
+    def __init__(self, A: Any, permc_spec: Any = None) -> None:
         if not issparse(A):
             A = _sparse(A)
         if A.dtype.kind in "biu":
@@ -131,25 +128,47 @@ class FactorizedMatrix:
         if permc_spec not in ORDERINGS:
             raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {ORDERINGS[1:]}")
         self._natural = permc_spec == "NATURAL"
-        self._effort, self._once = effort, once
+        self.shape, self.dtype = A.shape, A.dtype
         self._small = None if self._natural else SmallFactor.of(A)
         if self._small is None:
-            self._analyze(A)
-        else:
-            self.shape, self.dtype = A.shape, A.dtype
+            self._begin(A)
 
-    def _analyze(self, A: Any, symmetric: bool = True) -> None:
-        """Choose pivots of a matrix, and factorize it; ``symmetric`` looks for that in values."""
-        rows = canonical(A)
-        self.shape, self.dtype = rows.shape, rows.dtype
-        self._rows = rows.copy()
+    def _begin(self, A: Any) -> None:
+        """Factorize the first matrix, with little analysis."""
+        status = REFUSED
+        if not self._natural and not has_similar_rows(A):
+            found = OnePassLU.of(A)
+            if isinstance(found, OnePassLU):
+                self._clear()
+                self._one_pass = found
+                return
+            status = found
+        self._analyze(A, once=not self._natural, expensive=status == EXPENSIVE)
+
+    def _clear(self) -> None:
+        """No factors."""
+        self._rows: Any = None
         self._system: System | None = None
         self._factor: Factor | None = None
         self._columns: tuple[Array, Array, Array] | None = None  # of `_by_rows`
         self._stale = False  # if system and factor are of an earlier matrix
+        self._one_pass: OnePassLU | None = None
         self._lu: SparseLUFactor | None = None
         self._blocks: FoundBlocks | None = None
-        self._uses_lu = False
+        self._uses_lu = self._once = False
+
+    def _analyze(
+        self, A: Any, once: bool = False, expensive: bool = False, symmetric: bool = True
+    ) -> None:
+        """Analyze a matrix, and factorize it.
+
+        ``once`` saves analysis, and ``expensive`` tells that sparse LU factors take long.
+        ``symmetric`` looks for that in values.
+        """
+        rows = canonical(A)
+        self._clear()
+        self.shape, self.dtype, self._once = rows.shape, rows.dtype, once
+        self._rows = rows.copy()
         mirrored = mirror(rows) if rows.nnz else None
         equal = symmetric and mirrored is not None and self.dtype.kind == "f"
         same = mirrored if equal and np.array_equal(rows.data, rows.data[mirrored]) else None
@@ -160,7 +179,7 @@ class FactorizedMatrix:
             if partition is not None:
                 self._blocks = self._by_partition(partition, same)
             if self._blocks is None and self._lu is None:
-                self._choose(rows, mirrored, same)
+                self._choose(rows, mirrored, same, expensive)
         self._uses_lu = self._lu is not None
         if self._blocks is not None:
             self._factor_of(self._blocks)  # now, to refuse what is singular
@@ -170,7 +189,7 @@ class FactorizedMatrix:
 
         def analyze(system: System) -> Any:
             order: Any = list(system.labels) if self._natural else "auto"
-            return system.analyze(order, effort=self._effort)
+            return system.analyze(order, effort=ONCE if self._once else REPEATED)
 
         return FoundBlocks(self._rows, partition, mirrored, analyze)
 
@@ -196,7 +215,9 @@ class FactorizedMatrix:
             return None
         return found
 
-    def _choose(self, rows: Any, mirrored: Array | None, same: Array | None) -> None:
+    def _choose(
+        self, rows: Any, mirrored: Array | None, same: Array | None, expensive: bool
+    ) -> None:
         """Make sparse LU factors, or a `Factor` by equal rows that follow each other."""
         if self._once and mirrored is not None:
             self._blocks = self._with_nodes(None, None)  # a search for pivots takes longer
@@ -206,7 +227,7 @@ class FactorizedMatrix:
             most = max(most, min(SPARSE_BEFORE_DELAYS * rows.nnz, SPARSE_AT_MOST))
         blocks: FoundBlocks | None = None
         whole = form is not None and form.block.size == 2
-        sparse = form is not None
+        sparse = form is not None and not expensive
         if whole and mirrored is not None and rows.nnz >= MESH:
             blocks = self._with_nodes(None, same)
             sparse = self._fills_little(blocks)
@@ -239,32 +260,46 @@ class FactorizedMatrix:
         except SingularPivotError as failure:
             raise _in_rows(blocks, failure) from failure
 
-    def _analyzed(self) -> FactorizedMatrix:
-        """The same with an analysis, which a small matrix lacks before it is needed."""
+    def _without_small(self) -> None:
+        """Sparse factors in place of dense ones, before attributes are read that these lack."""
         if self._small is not None:
             with _analyzing:
                 if (small := self._small) is not None:  # not by another thread meanwhile
                     made = object.__new__(type(self))
                     made.__dict__.update(self.__dict__, _small=None)
-                    made._analyze(small.matrix())
+                    made._begin(small.matrix())
                     self.__dict__.update(made.__dict__)  # all at once
-        return self
+
+    def _for_repeats(self) -> None:
+        """Analysis of the pattern for factors that take little time to repeat."""
+        self._without_small()
+        if self._one_pass is not None or self._once:
+            made = object.__new__(type(self))
+            made.__dict__.update(self.__dict__)
+            made._analyze(self._first_rows())
+            self.__dict__.update(made.__dict__)
+
+    def _first_rows(self) -> Any:
+        """The first matrix by rows; also for `system` and `factor`."""
+        if self._rows is None and self._one_pass is not None:
+            self._rows = self._one_pass.matrix()
+        return self._rows
 
     @property
     def system(self) -> System:
         """The matrix in blocks."""
-        self._analyzed()
-        blocks = self._blocks
+        self._without_small()
+        blocks, rows = self._blocks, self._first_rows()
         if blocks is not None and blocks.is_plain:
             return blocks.system
         if self._uses_lu and self._lu is not None:
-            self._rows.data = self._lu.data.copy()
+            rows.data = self._lu.data.copy()
         elif blocks is not None:
-            self._rows.data = blocks.entries()
+            rows.data = blocks.entries()
         if self._system is None:
-            self._system = System.from_scipy(self._rows)
+            self._system = System.from_scipy(rows)
         elif self._stale:
-            self._system.set_from_scipy(self._rows)
+            self._system.set_from_scipy(rows)
         return self._system
 
     @property
@@ -275,7 +310,7 @@ class FactorizedMatrix:
             return self._factor_of(blocks)
         try:
             if self._factor is None:
-                self._factor = system.factorize(system.analyze(effort=self._effort))
+                self._factor = system.factorize(system.analyze(effort=REPEATED))
             elif self._stale:
                 self._factor.refactorize(system.values)
         except SingularPivotError as failure:
@@ -286,13 +321,17 @@ class FactorizedMatrix:
     @property
     def diagonal_blocks(self) -> int:
         """Blocks of the block triangular form; 1 where it is not used."""
-        self._analyzed()
+        self._without_small()
+        if self._one_pass is not None:
+            return self._one_pass.diagonal_blocks
         return self._lu.form.block.size - 1 if self._lu and self._uses_lu else 1
 
     @property
     def nnz(self) -> int:
         """Entries that are stored for the factors."""
-        self._analyzed()
+        self._without_small()
+        if self._one_pass is not None:
+            return self._one_pass.nnz
         if self._lu is not None and self._uses_lu:
             return self._lu.nnz
         symbolic = self.factor.symbolic if self._blocks is None else self._blocks.symbolic
@@ -321,11 +360,10 @@ class FactorizedMatrix:
         if (small := self._small) is not None:
             if trans == "N" and (x := small.solve(np.asarray(rhs))) is not None:
                 return x
-            self._analyzed()
-        if self._uses_lu and self._lu is not None:
-            x = self._lu.solve(np.asarray(rhs), trans)
-            if x is not None:
-                return x
+            self._without_small()
+        lu = self._one_pass or (self._lu if self._uses_lu else None)
+        if lu is not None and (x := lu.solve(np.asarray(rhs), trans)) is not None:
+            return x
         if self._blocks is not None:
             return self._blocks.solve(np.asarray(rhs), trans)
         factor = self._factor
@@ -351,8 +389,8 @@ class FactorizedMatrix:
         SingularPivotError
             If the matrix is singular.
         """
-        if self._small is not None:
-            self._analyzed()
+        if self._small is not None or self._one_pass is not None or self._once:
+            self._for_repeats()
         if self._lu is None:
             self._refactorize_blocks(A)
             return
@@ -600,7 +638,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     one = right.ndim == 1 or right.shape[1] == 1
     columns = right.ravel() if one else right
     A, columns = A.astype(dtype, copy=False), columns.astype(dtype, copy=False)
-    x = FactorizedMatrix(A, permc_spec, ONCE, once=True).solve(columns)
+    x = FactorizedMatrix(A, permc_spec).solve(columns)
     if not sparse or one:
         return x
     return type(A)(x) if A.format in ("csr", "csc") else _sparse(x).asformat(A.format)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from graphsys.analysis.sparse_lu import ROOM_AT_FIRST, longer
 from graphsys.kernels.base.address_table import new_frame, pieces
-from graphsys.kernels.program.sparse_lu import PART_FIELDS
+from graphsys.kernels.program.sparse_lu import AFTER, FIRST, PART_FIELDS
 from graphsys.kernels.single.one_pass_lu import (
     BEFORE,
     DOUBTFUL,
@@ -134,6 +135,28 @@ class OnePassLU(PartFactor):
             return int(status)
         found[DOUBTFUL] = int(info[DOUBTFUL])
         return cls(A.dtype, rows, tables, rest_scale, factors, found)
+
+    @property
+    def diagonal_blocks(self) -> int:
+        """Blocks of the block triangular form."""
+        n, parts = self.rows[0].size - 1, self.info[PARTS]
+        part = self.tables[2 * n : 2 * n + PART_FIELDS * parts].reshape(-1, PART_FIELDS)
+        return n - int((part[:, AFTER] - part[:, FIRST] - 1).sum())
+
+    def matrix(self) -> Any:
+        """The matrix, in compressed rows."""
+        start, index, values = self.rows
+        n = start.size - 1
+        return csr_array((values.astype(self.given), index, start), shape=(n, n))
+
+    def solve(self, b: Array, trans: str = "N") -> Array | None:
+        """As `PartFactor.solve`; None also if x leaves the range of the matrix's type."""
+        x = super().solve(b, trans)
+        if x is None or self.given == self.dtype:
+            return x
+        with np.errstate(over="ignore"):
+            x = x.astype(np.complex64 if x.dtype.kind == "c" else np.float32)
+        return x if np.isfinite(x).all() else None
 
     @property
     def solver(self) -> PartSolver:

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 #: Rows up to which the first matrix of a pattern gets dense factors: 256 take 0.4 ms, an analysis
 #: 0.4 to 2 ms. A complex row counts as two.
-SMALL_ROWS = 256
+SMALL_ROWS = 64
 #: Right-hand sides after which sparse factors repay their analysis: they take 3 to 10 us less each.
 MOST_SOLVES = 200
 FLOAT = np.dtype(np.float64)

@@ -48,7 +48,7 @@ LINES, WORK_ROWS = 2 * LINE_FIELDS, 9
 LEAST_PIVOT = 0.1
 #: Part of entries from which the rest of a block is dense, and cubed rows of it that take as long as
 #: one operation on sparse rows.
-DENSE_PART, CUBED = 0.7, 180.0
+DENSE_PART, CUBED = 0.2, 180.0
 #: Entry, rows and columns scaled, below which errors of small unknowns may be invisible in the rows
 #: that judge factors; pivot below which there may be cancellation.
 WILD, SMALLEST = 2.0**-17, 2.0**-20
