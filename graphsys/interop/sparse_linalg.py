@@ -22,7 +22,7 @@ from graphsys.kernels.single.entries import PLACED, UNSYMMETRIC
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import canonical
-from graphsys.numeric.one_pass_lu import EXPENSIVE, REFUSED, OnePassLU
+from graphsys.numeric.one_pass_lu import EXPENSIVE, GOOD, OnePassLU
 from graphsys.numeric.small_matrix import SmallFactor
 from graphsys.numeric.sparse_lu import SparseLUFactor
 from graphsys.system import System
@@ -60,6 +60,10 @@ SAMPLE = 4096
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
 #: matrices are meshes, and to find that they fill in takes as long as their analysis.
 MESH = 20_000
+#: Entries per row from which rows are compared before factors are made in one pass: nodes of such
+#: rows then take less time. With fewer they do after some right-hand sides, by which solves have
+#: taken as long as an analysis: those of bands of 11 diagonals take a fifth, of others as long.
+FEWEST_SHARED, MOST_SOLVES = 16, 64
 #: Effort for an order that one factorization uses. Level sets then save 10 to 55 % of `spsolve` of
 #: grids in space from 27,000 rows on (`benchmarks.grids.SingleSolves`), and others lose none.
 ONCE = 0.1
@@ -135,15 +139,21 @@ class FactorizedMatrix:
 
     def _begin(self, A: Any) -> None:
         """Factorize the first matrix, with little analysis."""
-        status = REFUSED
-        if not self._natural and not has_similar_rows(A):
-            found = OnePassLU.of(A)
-            if isinstance(found, OnePassLU):
-                self._clear()
-                self._one_pass = found
-                return
-            status = found
-        self._analyze(A, once=not self._natural, expensive=status == EXPENSIVE)
+        if self._natural:
+            self._analyze(A)
+        elif A.nnz >= FEWEST_SHARED * A.shape[0] and has_similar_rows(A):
+            self._analyze(A, once=True)
+        elif (status := self._in_one_pass(A)) != GOOD:
+            self._analyze(A, once=True, status=status)
+
+    def _in_one_pass(self, A: Any) -> int:
+        """Make factors in one pass; a status."""
+        found = OnePassLU.of(A)
+        if isinstance(found, int):
+            return found
+        self._clear()
+        self._one_pass = found
+        return GOOD
 
     def _clear(self) -> None:
         """No factors."""
@@ -156,14 +166,14 @@ class FactorizedMatrix:
         self._lu: SparseLUFactor | None = None
         self._blocks: FoundBlocks | None = None
         self._uses_lu = self._once = False
+        self._solves = 0  # in one pass
 
     def _analyze(
-        self, A: Any, once: bool = False, expensive: bool = False, symmetric: bool = True
+        self, A: Any, once: bool = False, status: int | None = None, symmetric: bool = True
     ) -> None:
-        """Analyze a matrix, and factorize it.
+        """Analyze a matrix, and factorize it; ``symmetric`` looks for that in values.
 
-        ``once`` saves analysis, and ``expensive`` tells that sparse LU factors take long.
-        ``symmetric`` looks for that in values.
+        ``once`` saves analysis, and tries factors in one pass unless there is their ``status``.
         """
         rows = canonical(A)
         self._clear()
@@ -179,7 +189,9 @@ class FactorizedMatrix:
             if partition is not None:
                 self._blocks = self._by_partition(partition, same)
             if self._blocks is None and self._lu is None:
-                self._choose(rows, mirrored, same, expensive)
+                if once and status is None and (status := self._in_one_pass(rows)) == GOOD:
+                    return
+                self._choose(rows, mirrored, same, status == EXPENSIVE)
         self._uses_lu = self._lu is not None
         if self._blocks is not None:
             self._factor_of(self._blocks)  # now, to refuse what is singular
@@ -273,11 +285,19 @@ class FactorizedMatrix:
     def _for_repeats(self) -> None:
         """Analysis of the pattern for factors that take little time to repeat."""
         self._without_small()
-        if self._one_pass is not None or self._once:
-            made = object.__new__(type(self))
-            made.__dict__.update(self.__dict__)
-            made._analyze(self._first_rows())
-            self.__dict__.update(made.__dict__)
+        with _analyzing:
+            if self._one_pass is not None or self._once:
+                made = object.__new__(type(self))
+                made.__dict__.update(self.__dict__)
+                made._analyze(self._first_rows())
+                self.__dict__.update(made.__dict__)
+
+    def _count(self, rhs: Any) -> None:
+        """Count right-hand sides: `MOST_SOLVES` are worth nodes of similar rows."""
+        columns = rhs.shape[1] if isinstance(rhs, np.ndarray) and rhs.ndim == 2 else 1
+        before, self._solves = self._solves, self._solves + columns
+        if before <= MOST_SOLVES < self._solves and has_similar_rows(self._first_rows()):
+            self._for_repeats()
 
     def _first_rows(self) -> Any:
         """The first matrix by rows; also for `system` and `factor`."""
@@ -361,6 +381,8 @@ class FactorizedMatrix:
             if trans == "N" and (x := small.solve(np.asarray(rhs))) is not None:
                 return x
             self._without_small()
+        if self._one_pass is not None:
+            self._count(rhs)
         lu = self._one_pass or (self._lu if self._uses_lu else None)
         if lu is not None and (x := lu.solve(np.asarray(rhs), trans)) is not None:
             return x

@@ -32,7 +32,7 @@ from graphsys.kernels.single.one_pass_lu import (
 from graphsys.kernels.analysis.markowitz import LIMITS, STATE
 from graphsys.numeric.sparse_lu import PartFactor, PartSolver
 
-__all__ = ["EXPENSIVE", "REFUSED", "OnePassLU"]
+__all__ = ["EXPENSIVE", "GOOD", "REFUSED", "OnePassLU"]
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
