@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from graphsys.analysis.sparse_lu import ROOM_AT_FIRST, longer
+from graphsys.kernels.analysis.markowitz import LIMITS, STATE
 from graphsys.kernels.base.address_table import new_frame, pieces
 from graphsys.kernels.program.sparse_lu import AFTER, FIRST, PART_FIELDS
 from graphsys.kernels.single.one_pass_lu import (
@@ -20,6 +21,7 @@ from graphsys.kernels.single.one_pass_lu import (
     LINES,
     LOWER,
     NO_ROOM,
+    OUTSIDE,
     PARTS,
     REFUSED,
     REST_NUMBERS,
@@ -29,7 +31,6 @@ from graphsys.kernels.single.one_pass_lu import (
     eliminate_parts,
     write_parts,
 )
-from graphsys.kernels.analysis.markowitz import LIMITS, STATE
 from graphsys.numeric.sparse_lu import PartFactor, PartSolver
 
 __all__ = ["EXPENSIVE", "GOOD", "REFUSED", "OnePassLU"]
@@ -52,8 +53,8 @@ class OnePassLU(PartFactor):
 
     Parameters
     ----------
-    given : numpy.dtype
-        Type of the matrix, and of solutions.
+    given, index : numpy.dtype
+        Types of the matrix, and of solutions, and of its indices.
     rows : tuple of ndarray
         Its compressed rows: starts, columns and entries.
     tables : ndarray of int
@@ -71,15 +72,17 @@ class OnePassLU(PartFactor):
     def __init__(
         self,
         given: Any,
+        index: Any,
         rows: tuple[Ints, Ints, Array],
         tables: Ints,
         rest_scale: Array,
         factors: Array,
         info: list[int],
     ) -> None:
-        self.given, self.rows, self.tables, self.info = given, rows, tables, info
+        self.given, self.index, self.rows = given, index, rows
+        self.tables, self.info = tables, info
         self.rest_scale, self.factors, self.dtype = rest_scale, factors, factors.dtype
-        self.nnz, self.refines = factors.size + info[BEFORE], info[DOUBTFUL] != 0
+        self.nnz, self.refines = factors.size + info[OUTSIDE], info[DOUBTFUL] != 0
         self._bind()
 
     def _bind(self) -> None:
@@ -134,7 +137,7 @@ class OnePassLU(PartFactor):
         if status != GOOD:
             return int(status)
         found[DOUBTFUL] = int(info[DOUBTFUL])
-        return cls(A.dtype, rows, tables, rest_scale, factors, found)
+        return cls(A.dtype, A.indices.dtype, rows, tables, rest_scale, factors, found)
 
     @property
     def diagonal_blocks(self) -> int:
@@ -145,9 +148,9 @@ class OnePassLU(PartFactor):
 
     def matrix(self) -> Any:
         """The matrix, in compressed rows."""
-        start, index, values = self.rows
+        start, index = (array.astype(self.index) for array in self.rows[:2])
         n = start.size - 1
-        return csr_array((values.astype(self.given), index, start), shape=(n, n))
+        return csr_array((self.rows[2].astype(self.given), index, start), shape=(n, n))
 
     def solve(self, b: Array, trans: str = "N") -> Array | None:
         """As `PartFactor.solve`; None also if x leaves the range of the matrix's type."""

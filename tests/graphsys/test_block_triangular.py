@@ -34,11 +34,12 @@ TYPES = [
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _no_dense_factors():
-    """All matrices are analyzed here: small ones would get dense factors at first."""
-    rows, small_matrix.SMALL_ROWS = small_matrix.SMALL_ROWS, 0
-    yield
-    small_matrix.SMALL_ROWS = rows
+def _analyzed():
+    """All matrices are analyzed here: they would get factors for one matrix at first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small_matrix, "SMALL_ROWS", 0)
+        patch.setattr(FactorizedMatrix, "_begin", FactorizedMatrix._analyze)
+        yield
 
 
 def shuffled(A, rng):
@@ -698,31 +699,3 @@ def test_large_networks_with_few_loops_get_sparse_factors(size, weak, sparse, mo
         assert np.all(np.abs(B @ x - b) <= 1e-13 * (abs(B) @ np.abs(x) + np.abs(b)))
     assert factors.factor.solve(b) == pytest.approx(x, rel=1e-6)
     assert gs.spsolve(A, b) == pytest.approx(2.0 * x, rel=1e-6)
-    assert not FactorizedMatrix(A, once=True)._uses_lu  # which would not repay the search
-
-
-@pytest.mark.parametrize(
-    "graph",
-    [
-        nx.path_graph(400),
-        nx.grid_2d_graph(20, 20),
-        nx.random_labeled_tree(300, seed=1),
-        nx.disjoint_union(nx.barabasi_albert_graph(200, 2, seed=1), nx.cycle_graph(100)),
-        nx.empty_graph(300),
-    ],
-)
-@pytest.mark.parametrize("dtype", TYPES)
-def test_one_solution_by_a_symmetric_pattern_takes_no_search_for_pivots(graph, dtype, monkeypatch):
-    def search(*arguments):
-        raise AssertionError("pivots were looked for")
-
-    monkeypatch.setattr(SparseLUFactor, "of", search)
-    n, rng = len(graph), np.random.default_rng(0)
-    A = csr_array(nx.to_scipy_sparse_array(graph, dtype=float)).astype(dtype)
-    A.data *= rng.uniform(0.5, 1.0, A.nnz)  # the pattern alone is symmetric
-    A.data *= np.exp(1j * rng.uniform(0.0, 6.0, A.nnz)) if A.dtype.kind == "c" else 1
-    A = csr_array(A + diags_array(abs(A).sum(axis=1) + 1.0)).astype(dtype)
-    b = np.random.default_rng(1).normal(size=n).astype(dtype)
-    x = gs.spsolve(A, b)
-    # Rows are dominated by the diagonal: no entry grows in an elimination.
-    assert np.abs(A @ x - b).max() <= 30.0 * n * np.finfo(dtype).eps * np.abs(b).max()

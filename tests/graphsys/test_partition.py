@@ -22,11 +22,12 @@ EPS = np.finfo(float).eps
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _no_dense_factors():
-    """All matrices are analyzed here: small ones would get dense factors at first."""
-    rows, small_matrix.SMALL_ROWS = small_matrix.SMALL_ROWS, 0
-    yield
-    small_matrix.SMALL_ROWS = rows
+def _analyzed():
+    """All matrices are analyzed here: they would get factors for one matrix at first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small_matrix, "SMALL_ROWS", 0)
+        patch.setattr(FactorizedMatrix, "_begin", FactorizedMatrix._analyze)
+        yield
 
 
 def found(A):

@@ -98,8 +98,8 @@ def batch(A, b):
 
 
 def analyzed(A, b):
-    factors = gs.splu(A)  # small ones have dense factors at first
-    factors._analyzed()
+    factors = gs.splu(A)  # with factors for one matrix at first
+    factors._for_repeats()
     return factors.solve(b)
 
 

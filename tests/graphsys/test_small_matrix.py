@@ -47,7 +47,8 @@ def test_solutions_of_scaled_matrices_have_small_errors_in_every_row(form, n, ex
     factors = gs.splu(wide)
     x = np.ldexp(factors.solve(np.ldexp(b, row)), column)
     assert factors._small is not None or exponent
-    assert backward_error(A, x, b) <= 64.0 * EPS
+    bound = 64.0 if factors._small is not None else 2.0 * max(LARGEST)
+    assert backward_error(A, x, b) <= bound * EPS
     assert np.allclose(x, np.linalg.solve(A.toarray(), b))
 
 
@@ -67,7 +68,7 @@ def test_a_complex_matrix_is_twice_as_many_real_rows_by_hand(form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128, np.complex64])
-@pytest.mark.parametrize("n", [1, 2, 7, 30, 64])
+@pytest.mark.parametrize("n", [1, 2, 7, 30, SMALL_ROWS // 2])
 def test_matrices_of_other_types_have_solutions_of_their_type(form, dtype, n):
     rng, eps = np.random.default_rng(n), np.finfo(dtype).eps
     A = matrix(n, n, form)
@@ -206,7 +207,7 @@ def test_threads_may_ask_for_the_analysis_at_once(seed):
     assert backward_error(A.T, found[0], b) < 2.0 * max(LARGEST) * EPS
 
 
-def test_an_analysis_that_fails_leaves_the_dense_factors(monkeypatch):
+def test_an_analysis_that_fails_leaves_the_factors_before_it(monkeypatch):
     A, b = matrix(20), np.ones(20)
     factors = gs.splu(A)
     before = factors.solve(b)
@@ -215,10 +216,18 @@ def test_an_analysis_that_fails_leaves_the_dense_factors(monkeypatch):
         self._lu = "half"
         raise MemoryError
 
-    monkeypatch.setattr(type(factors), "_analyze", fail)
-    with pytest.raises(MemoryError):
-        factors.solve(b, "T")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(factors), "_begin", fail)
+        with pytest.raises(MemoryError):
+            factors.solve(b, "T")
     assert np.array_equal(factors.solve(b), before) and "_lu" not in vars(factors)
+    assert np.allclose(A.T @ factors.solve(b, "T"), b)  # by sparse factors of one pass
+    before = factors.solve(b)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(factors), "_analyze", fail)
+        with pytest.raises(MemoryError):
+            factors.refactorize(A)
+    assert np.array_equal(factors.solve(b), before) and factors._lu is None
 
 
 @pytest.mark.parametrize("columns", [1, 7])

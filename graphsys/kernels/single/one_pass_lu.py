@@ -40,8 +40,9 @@ from graphsys.kernels.single.dense_lu import factorize_dense
 #: or because it takes many operations; too little room.
 GOOD, REFUSED, EXPENSIVE, NO_ROOM = range(4)
 #: Numbers in ``info``: parts, entries of L and of U, numbers of dense rests, rows of the largest,
-#: entries before parts, and not 0 where solves have to be checked.
-PARTS, LOWER, UPPER, REST_NUMBERS, WIDEST, BEFORE, DOUBTFUL, INFO = range(8)
+#: entries in the rows of parts before them, entries of the matrix that are read by solves, and not 0
+#: where these have to be checked.
+PARTS, LOWER, UPPER, REST_NUMBERS, WIDEST, BEFORE, OUTSIDE, DOUBTFUL, INFO = range(9)
 #: Rows of ``lines``, and of ``work`` if it is (WORK_ROWS, n), which has two numbers more.
 LINES, WORK_ROWS = 2 * LINE_FIELDS, 9
 #: Least pivot relative to its row, as `analysis.sparse_lu.THRESHOLD`.
@@ -114,8 +115,10 @@ def eliminate_parts(
     )  # fmt: skip
     if status != 0:
         return NO_ROOM if status == FULL else EXPENSIVE if status == LONG else REFUSED
+    info[OUTSIDE] -= n
     for s in range(parts):
         wide = block[s, 1] - rest[s]
+        info[OUTSIDE] += block[s, 1] - block[s, 0]
         info[REST_NUMBERS] += wide * wide
         info[WIDEST] = max(info[WIDEST], wide)
         for k in range(block[s, 0], block[s, 1]):
@@ -165,7 +168,8 @@ def _prepare(
         limits[EARLY], limits[MOST] = SPARSE_AT_FIRST, SPARSE * inside
     for k in range(INFO):
         info[k] = 0
-    info[PARTS], info[DOUBTFUL], info[BEFORE] = parts, 1 if least < WILD else 0, -inside
+    info[PARTS], info[DOUBTFUL] = parts, 1 if least < WILD else 0
+    info[BEFORE], info[OUTSIDE] = -inside, index.size - inside
     return 0
 
 
@@ -380,8 +384,18 @@ def write_parts(
         grown = max(
             grown,
             _write_rest(
-                part, s, order, in_row, line_index, line_value, column_at, c, column, c_inverse,
-                names, f,
+                part,
+                s,
+                order,
+                in_row,
+                line_index,
+                line_value,
+                column_at,
+                c,
+                column,
+                c_inverse,
+                names,
+                f,
             ),  # fmt: skip
         )
     for e in range(f.size):
