@@ -133,7 +133,7 @@ class FactorizedMatrix:
             raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {ORDERINGS[1:]}")
         self._natural = permc_spec == "NATURAL"
         self.shape, self.dtype = A.shape, A.dtype
-        self._small = None if self._natural else SmallFactor.of(A)
+        self._small: SmallFactor | None = None if self._natural else SmallFactor.of(A)
         if self._small is None:
             self._begin(A)
 
@@ -145,15 +145,6 @@ class FactorizedMatrix:
             self._analyze(A, once=True)
         elif (status := self._in_one_pass(A)) != GOOD:
             self._analyze(A, once=True, status=status)
-
-    def _in_one_pass(self, A: Any) -> int:
-        """Make factors in one pass; a status."""
-        found = OnePassLU.of(A)
-        if isinstance(found, int):
-            return found
-        self._clear()
-        self._one_pass = found
-        return GOOD
 
     def _clear(self) -> None:
         """No factors."""
@@ -167,6 +158,15 @@ class FactorizedMatrix:
         self._blocks: FoundBlocks | None = None
         self._uses_lu = self._once = False
         self._solves = 0  # in one pass
+
+    def _in_one_pass(self, A: Any) -> int:
+        """Make factors in one pass; a status."""
+        found = OnePassLU.of(A)
+        if isinstance(found, int):
+            return found
+        self._clear()
+        self._one_pass = found
+        return GOOD
 
     def _analyze(
         self, A: Any, once: bool = False, status: int | None = None, symmetric: bool = True

@@ -10,9 +10,7 @@ from scipy.sparse import csr_array
 
 from graphsys.analysis.sparse_lu import ROOM_AT_FIRST, longer
 from graphsys.kernels.analysis.markowitz import LIMITS, STATE
-from graphsys.kernels.base.address_table import new_frame, pieces
-from graphsys.kernels.program.sparse_lu import AFTER, FIRST, PART_FIELDS
-from graphsys.kernels.single.one_pass_lu import (
+from graphsys.kernels.analysis.one_pass import (
     BEFORE,
     DOUBTFUL,
     EXPENSIVE,
@@ -29,8 +27,10 @@ from graphsys.kernels.single.one_pass_lu import (
     WIDEST,
     WORK_ROWS,
     eliminate_parts,
-    write_parts,
 )
+from graphsys.kernels.base.address_table import new_frame, pieces
+from graphsys.kernels.program.sparse_lu import AFTER, FIRST, PART_FIELDS
+from graphsys.kernels.single.one_pass_lu import write_parts
 from graphsys.numeric.sparse_lu import PartFactor, PartSolver
 
 __all__ = ["EXPENSIVE", "GOOD", "REFUSED", "OnePassLU"]

@@ -25,9 +25,9 @@ DENSE_ROWS, FEW = 24, 8000.0
 #: Entries that may be read for each operation that is allowed: factors of circuits and linear
 #: programs read 3. Where all pivots change one dense row, reading it takes n^2 entries.
 READ = 10
-#: Numbers in ``state``, 0 at first: places in the lists of rows and columns, entries that were read,
-#: operations, and 1 + a block that is not done, its pivots so far, its active entries, and its
-#: operations to `EARLY`.
+#: Numbers in ``state``, 0 at first: places in the lists of rows and columns; entries that were
+#: read, and operations; 1 + a block that is not done, its pivots so far, active entries, and
+#: operations that are `EARLY`.
 ROW_END, COLUMN_END, READ_ENTRIES, OPERATIONS, BLOCK, DONE, ACTIVE, EARLY_AT, STATE = range(9)
 #: Status: there is no room, and with more the elimination goes on; it takes too long.
 FULL, LONG = -1, -3

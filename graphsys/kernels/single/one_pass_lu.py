@@ -1,321 +1,35 @@
-"""Sparse LU factors in one pass: the elimination that chooses pivots keeps its numbers.
-
-The result is what `kernels.single.sparse_lu` solves with: factors of the diagonal blocks of a block
-triangular form. `eliminate_parts` chooses pivots, `write_parts` lays the factors out.
-"""
+"""Sparse LU factors of a matrix that is eliminated in one pass, as `sparse_lu` solves with them."""
 
 import numpy as np
 
-from graphsys.kernels.analysis.markowitz import (
-    BLOCK,
-    DENSE,
-    EARLY,
-    FULL,
-    LENGTH,
-    LINE_FIELDS,
-    LONG,
-    MOST,
-    OF_DENSE,
-    ROOM,
-    START,
-    THRESHOLD,
-    choose_pivots,
+from graphsys.kernels.analysis.markowitz import LENGTH, LINE_FIELDS, START
+from graphsys.kernels.analysis.one_pass import (
+    BEFORE,
+    DOUBTFUL,
+    GOOD,
+    LOWER,
+    PARTS,
+    REFUSED,
+    UPPER,
 )
-from graphsys.kernels.analysis.matching import match
-from graphsys.kernels.analysis.strong_blocks import find_blocks
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.program.sparse_lu import (
     AFTER,
     DENSE_AT,
     FIRST,
+    LONG,
     PART_FIELDS,
     REST,
     count_entries,
 )
-from graphsys.kernels.program.sparse_lu import LONG as LONG_ROWS
 from graphsys.kernels.single.dense_lu import factorize_dense
 
-#: Status: factors; a matrix for other methods, because its tables, entries or pivots are not good,
-#: or because it takes many operations; too little room.
-GOOD, REFUSED, EXPENSIVE, NO_ROOM = range(4)
-#: Numbers in ``info``: parts, entries of L and of U, numbers of dense rests, rows of the largest,
-#: entries in the rows of parts before them, entries of the matrix that are read by solves, and not 0
-#: where these have to be checked.
-PARTS, LOWER, UPPER, REST_NUMBERS, WIDEST, BEFORE, OUTSIDE, DOUBTFUL, INFO = range(9)
-#: Rows of ``lines``, and of ``work`` if it is (WORK_ROWS, n), which has two numbers more.
-LINES, WORK_ROWS = 2 * LINE_FIELDS, 9
-#: Least pivot relative to its row, as `analysis.sparse_lu.THRESHOLD`.
-LEAST_PIVOT = 0.1
-#: Part of entries from which the rest of a block is dense, and cubed rows of it that take as long as
-#: one operation on sparse rows.
-DENSE_PART, CUBED = 0.2, 180.0
-#: Entry, rows and columns scaled, below which errors of small unknowns may be invisible in the rows
-#: that judge factors; pivot below which there may be cancellation.
-WILD, SMALLEST = 2.0**-17, 2.0**-20
-#: Exponent of scales up to which no entry of L and U leaves the range of numbers.
-FARTHEST = 400
+#: Scaled pivot below which there may be cancellation.
+SMALLEST = 2.0**-20
 #: Largest scaled entries of L, of U, and of U in dense rests that are not doubtful, as
 #: `analysis.sparse_lu.LARGEST`; and how much larger ones are refused.
 GROWN, GROWN_UPPER, GROWN_REST, WEAKEST = 64.0, 16.0, 512.0, 64.0
-#: Part of entries that have one across the diagonal from which a pattern is nearly symmetric.
-SYMMETRIC = 0.85
-#: Operations per entry of a nearly symmetric matrix, and before half of its pivots. Meshes take more
-#: and less time with the panels of a `Factor`.
-SPARSE, SPARSE_AT_FIRST = 100.0, 1.3
-#: Operations per entry of other matrices, and at most: a `Factor` makes them symmetric.
-SPARSE_BEFORE_DELAYS, SPARSE_AT_MOST = 1024.0, 2e7
-
-
-@kernel
-def eliminate_parts(
-    # In:
-    start,
-    index,
-    data,
-    by_columns,
-    # Out (compressed rows):
-    row_start,
-    row_index,
-    values,
-    # Out:
-    order,
-    block,
-    scale,
-    info,
-    # Work, for `write_parts` too:
-    bits,
-    limits,
-    state,
-    lines,
-    work,
-    line_index,
-    line_value,
-):
-    """Rows of the matrix, pivots of its diagonal blocks and their elimination; a status.
-
-    With ``line_index`` and ``line_value`` (2, m) twice as long, the call is repeated after `NO_ROOM`.
-
-    Scales of rows and columns are in ``scale`` (4 n,), whose numbers ``bits`` holds as integers.
-    ``order`` (2, n) are pivots by places in the form, ``block`` (n / 2, 2) has room for first rows
-    and ends of all. ``lines`` is (LINES, n), ``work`` (WORK_ROWS n + 2,).
-    """
-    n = row_start.size - 1
-    if state[BLOCK] == 0 and _prepare(
-        start, index, data, by_columns, row_start, row_index, values, order, block, scale, info,
-        bits, limits, lines, work, line_index, line_value,
-    ):  # fmt: skip
-        return REFUSED
-    matrix_row, place, rest = work[3 * n : 4 * n], work[5 * n : 6 * n], work[8 * n + 2 :]
-    row_head, column_head = work[6 * n : 7 * n + 1], work[7 * n + 1 : 8 * n + 2]
-    row, column, parts = lines[:LINE_FIELDS], lines[LINE_FIELDS:], info[PARTS]
-    status = choose_pivots(
-        block[:parts], limits, row, column, line_index[0], line_value[0], line_index[1],
-        line_value[1], row_head, column_head, scale[2 * n : 3 * n], place, state, order, rest,
-    )  # fmt: skip
-    if status != 0:
-        return NO_ROOM if status == FULL else EXPENSIVE if status == LONG else REFUSED
-    info[OUTSIDE] -= n
-    for s in range(parts):
-        wide = block[s, 1] - rest[s]
-        info[OUTSIDE] += block[s, 1] - block[s, 0]
-        info[REST_NUMBERS] += wide * wide
-        info[WIDEST] = max(info[WIDEST], wide)
-        for k in range(block[s, 0], block[s, 1]):
-            info[BEFORE] += row_start[matrix_row[k] + 1] - row_start[matrix_row[k]]
-        for k in range(block[s, 0], rest[s]):
-            info[UPPER] += row[LENGTH, order[0, k]] - 1
-            info[LOWER] += column[LENGTH, order[1, k]] - 1
-    return GOOD
-
-
-@inlined
-def _prepare(
-    start, index, data, by_columns, row_start, row_index, values, order, block, scale, info, bits,
-    limits, lines, work, line_index, line_value,
-):  # fmt: skip
-    """Blocks, their lines, and limits of their elimination; not 0 if there are none."""
-    n = row_start.size - 1
-    row_of, column_of, block_of = work[:n], work[n : 2 * n], work[2 * n : 3 * n]
-    matrix_row, matrix_column = work[3 * n : 4 * n], work[4 * n : 5 * n]
-    place = work[5 * n : 6 * n]
-    row_head, column_head = work[6 * n : 7 * n + 1], work[7 * n + 1 : 8 * n + 2]
-    if _read(start, index, data, by_columns, row_start, row_index, values, place) != 0:
-        return 1
-    least = _scale(row_start, row_index, values, scale, bits)
-    if not least > 0.0:
-        return 1
-    match(row_start, row_index, lines[:4], row_of, column_of)
-    for i in range(n):
-        if column_of[i] < 0:
-            return 1
-    blocks = find_blocks(row_start, row_index, row_of, lines[:5], block_of)
-    parts = _sort_blocks(
-        blocks, block_of, column_of, row_head, column_head, matrix_row, matrix_column, block
-    )  # fmt: skip
-    column_place = row_of  # matches have served
-    for k in range(n):
-        column_place[matrix_column[k]] = order[0, k] = order[1, k] = k
-    row, column = lines[:LINE_FIELDS], lines[LINE_FIELDS:]
-    inside = _fill_lines(
-        row_start, row_index, values, scale, block_of, matrix_row, column_place, row, column,
-        line_index, line_value,
-    )  # fmt: skip
-    both = _across(row_start, row_index, column, line_index, matrix_row, column_place, place)
-    limits[THRESHOLD], limits[DENSE], limits[OF_DENSE] = LEAST_PIVOT, DENSE_PART, CUBED
-    limits[EARLY], limits[MOST] = np.inf, min(SPARSE_BEFORE_DELAYS * inside, SPARSE_AT_MOST)
-    if both >= SYMMETRIC * inside:
-        limits[EARLY], limits[MOST] = SPARSE_AT_FIRST, SPARSE * inside
-    for k in range(INFO):
-        info[k] = 0
-    info[PARTS], info[DOUBTFUL] = parts, 1 if least < WILD else 0
-    info[BEFORE], info[OUTSIDE] = -inside, index.size - inside
-    return 0
-
-
-@inlined
-def _read(start, index, data, by_columns, row_start, row_index, values, seen):
-    """Compressed rows of a matrix by lines; not 0 if its tables or numbers are not sound."""
-    n, wrong = row_start.size - 1, 0
-    if start.size != n + 1 or start[0] != 0 or start[n] != index.size or index.size != data.size:
-        return 1
-    for k in range(n):
-        wrong |= start[k] > start[k + 1]
-        seen[k] = -1
-    for e in range(index.size):
-        wrong |= index[e] < 0 or index[e] >= n
-        wrong |= not abs(data[e]) < np.inf
-    if wrong != 0:
-        return 1
-    for k in range(n):
-        for e in range(start[k], start[k + 1]):
-            wrong |= seen[index[e]] == k
-            seen[index[e]] = k
-    if by_columns:
-        for k in range(n + 1):
-            row_start[k] = 0
-        for e in range(index.size):
-            row_start[index[e] + 1] += 1
-        for k in range(n):
-            row_start[k + 1] += row_start[k]
-            seen[k] = row_start[k]
-        for k in range(n):
-            for e in range(start[k], start[k + 1]):
-                at = seen[index[e]]
-                row_index[at], values[at] = k, data[e]
-                seen[index[e]] = at + 1
-    else:
-        for k in range(n + 1):
-            row_start[k] = start[k]
-        for e in range(index.size):
-            row_index[e], values[e] = index[e], data[e]
-    return wrong
-
-
-@inlined
-def _scale(row_start, row_index, values, scale, bits):
-    """Powers of two that make largest entries of rows, then columns, 0.5 to 1; the least entry.
-
-    The exponent of a number is in its bits 52 to 62. The result is 0 if one is beyond `FARTHEST`.
-    """
-    n, wrong, least = row_start.size - 1, 0, 1.0
-    for i in range(n):
-        largest = 0.0
-        for e in range(row_start[i], row_start[i + 1]):
-            largest = max(largest, abs(values[e]))
-        scale[i], scale[n + i] = largest, 0.0
-    for i in range(n):
-        exponent = bits[i] >> 52
-        wrong |= not -FARTHEST < exponent - 1023 < FARTHEST
-        bits[i] = (2045 - exponent) << 52
-    if wrong != 0:
-        return 0.0
-    for i in range(n):
-        for e in range(row_start[i], row_start[i + 1]):
-            j = n + row_index[e]
-            scale[j] = max(scale[j], abs(values[e]) * scale[i])
-    for j in range(n, 2 * n):
-        exponent = bits[j] >> 52
-        wrong |= not -FARTHEST < exponent - 1023 < FARTHEST
-        bits[j] = (2045 - exponent) << 52
-    if wrong != 0:
-        return 0.0
-    for i in range(n):
-        for e in range(row_start[i], row_start[i + 1]):
-            size = abs(values[e]) * scale[i] * scale[n + row_index[e]]
-            least = min(least, size if size > 0.0 else 1.0)
-    return least
-
-
-@inlined
-def _sort_blocks(blocks, block_of, column_of, at, part_of, matrix_row, matrix_column, block):
-    """Rows and their columns block by block; those of several rows are parts, others -1."""
-    n, parts, end = block_of.size, 0, 0
-    for k in range(blocks):
-        at[k] = 0
-    for i in range(n):
-        at[block_of[i]] += 1
-    for k in range(blocks):
-        size, part_of[k] = at[k], -1
-        if size > 1:
-            block[parts, 0], block[parts, 1], part_of[k] = end, end + size, parts
-            parts += 1
-        at[k] = end
-        end += size
-    for i in range(n):
-        k = at[block_of[i]]
-        matrix_row[k], matrix_column[k] = i, column_of[i]
-        at[block_of[i]] = k + 1
-        block_of[i] = part_of[block_of[i]]
-    return parts
-
-
-@inlined
-def _fill_lines(
-    row_start, row_index, values, scale, part_of, matrix_row, column_place, row, column, line_index,
-    line_value,
-):  # fmt: skip
-    """Scaled entries inside of parts, by rows and by columns; how many."""
-    n, end = matrix_row.size, 0
-    for k in range(n):
-        column[LENGTH, k] = 0
-    for k in range(n):
-        i, first = matrix_row[k], end
-        own, r = part_of[i], scale[i]
-        for e in range(row_start[i], row_start[i + 1] if own >= 0 else row_start[i]):
-            j = row_index[e]
-            c = column_place[j]
-            if part_of[matrix_row[c]] == own:
-                line_index[0, end], line_value[0, end] = c, values[e] * r * scale[n + j]
-                column[LENGTH, c] += 1
-                end += 1
-        row[START, k], row[LENGTH, k], row[ROOM, k] = first, end - first, end - first
-    at = 0
-    for k in range(n):
-        column[START, k], column[ROOM, k] = at, column[LENGTH, k]
-        at += column[LENGTH, k]
-        column[LENGTH, k] = 0
-    for k in range(n):
-        for e in range(row[START, k], row[START, k] + row[LENGTH, k]):
-            c = line_index[0, e]
-            line_index[1, column[START, c] + column[LENGTH, c]] = k
-            column[LENGTH, c] += 1
-    return end
-
-
-@inlined
-def _across(row_start, row_index, column, line_index, matrix_row, column_place, seen):
-    """Entries inside of parts that have one across the diagonal of the matrix."""
-    n, both = matrix_row.size, 0
-    for i in range(n):
-        seen[i] = -1
-    for i in range(n):
-        for e in range(row_start[i], row_start[i + 1]):
-            seen[row_index[e]] = i
-        c = column_place[i]
-        for e in range(column[START, c], column[START, c] + column[LENGTH, c]):
-            both += seen[matrix_row[line_index[1, e]]] == i
-    return both
 
 
 @kernel
@@ -361,7 +75,7 @@ def write_parts(
     for s in range(info[PARTS]):
         t, wide = s * PART_FIELDS, block[s, 1] - rest[s]
         part[t + FIRST], part[t + REST], part[t + AFTER] = block[s, 0], rest[s], block[s, 1]
-        part[t + DENSE_AT], part[t + LONG_ROWS] = at, 1
+        part[t + DENSE_AT], part[t + LONG] = at, 1
         at += wide * wide
     for k in range(n):
         p, q = order[0, k], order[1, k]
