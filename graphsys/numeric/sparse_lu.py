@@ -26,7 +26,11 @@ from graphsys.kernels.single.sparse_lu import (
     solve_parts_refined,
     solve_parts_transposed,
 )
-from graphsys.kernels.single.sparse_lu_columns import solve_columns, solve_columns_transposed
+from graphsys.kernels.single.sparse_lu_columns import (
+    solve_columns,
+    solve_columns_refined,
+    solve_columns_transposed,
+)
 from graphsys.matrix.block import as_numbers
 from graphsys.numeric.residuals import EPS
 
@@ -59,7 +63,7 @@ class PartSolver:
         self._spare: list[Array] = []
         self._spare_refined: list[tuple[Array, Array, Array]] = []
         self._solve: dict[bool, Callable[..., int]] = {}
-        self._solve_columns: dict[bool, Callable[..., int]] = {}
+        self._solve_columns: dict[Any, Callable[..., int]] = {}
         self._solve_refined: Callable[..., int] | None = None
 
     def solve(self, b: Any, x: Array, transposed: bool, refines: bool) -> int:
@@ -78,15 +82,19 @@ class PartSolver:
         self._spare.append(work)
         return failed
 
-    def solve_columns(self, b: Array, transposed: bool) -> Array | None:
-        """Solve for all columns of real b, eight at a time; None if X is not finite."""
-        x = np.empty_like(b)
-        work = np.empty(LANES * (2 * self.n + self.widest), b.dtype)
-        arrays = b.reshape(-1), b.shape[1], work, x.reshape(-1)
-        if transposed not in self._solve_columns:
-            kernel = solve_columns_transposed if transposed else solve_columns
-            self._solve_columns[transposed] = entry(kernel, MISFIT, self.frame, *arrays)
-        return x if self._solve_columns[transposed](self.frame, *arrays) == 0 else None
+    def solve_columns(self, b: Array, transposed: bool, refines: bool) -> Array | None:
+        """Solve for all columns of real b, eight at a time; None if X is not good."""
+        x, rows = np.empty_like(b), 6 * self.n + 3 if refines else 2 * self.n
+        work, kernel = np.empty(LANES * (rows + self.widest), b.dtype), solve_columns
+        arrays: tuple[Any, ...] = work, x.reshape(-1)
+        if refines:
+            kernel, arrays = solve_columns_refined, (transposed, GOOD * EPS[self.dtype], *arrays)
+        elif transposed:
+            kernel = solve_columns_transposed
+        arguments = self.frame, b.reshape(-1), b.shape[1], *arrays
+        if kernel not in self._solve_columns:
+            self._solve_columns[kernel] = entry(kernel, MISFIT, *arguments)
+        return x if self._solve_columns[kernel](*arguments) == 0 else None
 
     def _refined(self, b: Any, x: Array, transposed: bool, work: Array) -> int:
         n, good = self.n, GOOD * EPS[self.dtype]
@@ -213,8 +221,9 @@ class PartFactor:
             raise ValueError(f"b has shape {b.shape}, it must be ({n},) or ({n}, k)")
         if not np.isfinite(b).all():
             raise ValueError(f"b is not finite at row {np.argwhere(~np.isfinite(b))[0][0]}")
-        if b.ndim == 2 and b.shape[1] > 1 and self.dtype.kind != "c" and not self.refines:
-            return self.solver.solve_columns(np.ascontiguousarray(b), trans != "N")
+        if b.ndim == 2 and b.shape[1] > 1 and self.dtype.kind != "c":
+            b = np.ascontiguousarray(b)
+            return self.solver.solve_columns(b, trans != "N", self.refines)
         columns = np.array(b.T, order="C").ravel()
         conjugate = trans == "H" and self.dtype.kind == "c"
         if conjugate:

@@ -19,10 +19,18 @@ from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.blocks.blocks import real_name
 from graphsys.kernels.program.sparse_lu import AFTER, DENSE_AT, FIRST, PART_FIELDS, REST
 from graphsys.kernels.single.sparse_lu import (
+    COLUMN,
+    CORRECTED,
     DATA,
     FACTORS,
+    INACCURATE,
+    INDEX,
     PART,
+    REFINEMENTS,
     ROW,
+    SLIGHT,
+    START,
+    TOLERATED,
     lower_tables,
     rest_tables,
     row_tables,
@@ -91,29 +99,36 @@ def solve_columns(
 
     ``b`` and ``x`` are row by row. ``work`` has 2 n + m rows of eight, m of the largest dense rest.
     """
-    n, part, f = indices(frame, ROW, b).size, indices(frame, PART, b), numbers(frame, FACTORS, b)
-    start, index, data, row, column, pivot = row_tables(frame, f)
+    n = indices(frame, ROW, b).size
     given, found, rest = pointer(work, 0), pointer(work, LANES * n), pointer(work, 2 * LANES * n)
     wrong = 0
     for c in range(0, columns, LANES):
         count = min(LANES, columns - c)
         _load(b, c, count, columns, n, given)
-        for k in range(LANES * n):
-            found[k] = 0.0
-        done = 0
-        for s in range(0, part.size + 1, PART_FIELDS):
-            end = part[s + FIRST] if s < part.size else n
-            for k in range(done, end):
-                r = row[k]
-                total = pointer(given, LANES * r)
-                for e in range(start[r], start[r + 1]):
-                    _subtract(total, data[e], pointer(found, LANES * index[e]))
-                _scale(total, pivot[k], pointer(found, LANES * column[k]))
-            if s < part.size:
-                _solve_part(frame, s, f, given, rest, found)
-                done = part[s + AFTER]
+        _solve(frame, b, given, rest, found)
         wrong |= _unload(found, c, count, columns, n, x)
     return wrong
+
+
+@kernel
+def _solve(frame, like, given, rest, found):
+    """A X = B for eight columns, which change; ``like`` has their type."""
+    part, f = indices(frame, PART, like), numbers(frame, FACTORS, like)
+    start, index, data, row, column, pivot = row_tables(frame, f)
+    n, done = indices(frame, ROW, like).size, 0
+    for k in range(LANES * n):
+        found[k] = 0.0
+    for s in range(0, part.size + 1, PART_FIELDS):
+        end = part[s + FIRST] if s < part.size else n
+        for k in range(done, end):
+            r = row[k]
+            total = pointer(given, LANES * r)
+            for e in range(start[r], start[r + 1]):
+                _subtract(total, data[e], pointer(found, LANES * index[e]))
+            _scale(total, pivot[k], pointer(found, LANES * column[k]))
+        if s < part.size:
+            _solve_part(frame, s, f, given, rest, found)
+            done = part[s + AFTER]
 
 
 @inlined
@@ -193,26 +208,33 @@ def solve_columns_transposed(
     x,
 ):
     """A^T X = B as `solve_columns`."""
-    n, part, f = indices(frame, ROW, b).size, indices(frame, PART, b), numbers(frame, FACTORS, b)
-    start, index, data, row, column, pivot = row_tables(frame, f)
+    n = indices(frame, ROW, b).size
     w, found, rest = pointer(work, 0), pointer(work, LANES * n), pointer(work, 2 * LANES * n)
     wrong = 0
     for c in range(0, columns, LANES):
         count = min(LANES, columns - c)
         _load(b, c, count, columns, n, w)
-        done = n
-        for s in range(part.size - PART_FIELDS, -1 - PART_FIELDS, -PART_FIELDS):
-            for k in range(done - 1, (part[s + AFTER] if s >= 0 else 0) - 1, -1):
-                r = row[k]
-                value = pointer(found, LANES * r)
-                _scale(pointer(w, LANES * column[k]), pivot[k], value)
-                for e in range(start[r], start[r + 1]):
-                    _subtract(pointer(w, LANES * index[e]), data[e], value)
-            if s >= 0:
-                _solve_part_transposed(frame, s, f, w, rest, found)
-                done = part[s + FIRST]
+        _solve_transposed(frame, b, w, rest, found)
         wrong |= _unload(found, c, count, columns, n, x)
     return wrong
+
+
+@kernel
+def _solve_transposed(frame, like, w, rest, found):
+    """A^T X = B for eight columns, as `_solve`."""
+    part, f = indices(frame, PART, like), numbers(frame, FACTORS, like)
+    start, index, data, row, column, pivot = row_tables(frame, f)
+    done = indices(frame, ROW, like).size
+    for s in range(part.size - PART_FIELDS, -1 - PART_FIELDS, -PART_FIELDS):
+        for k in range(done - 1, (part[s + AFTER] if s >= 0 else 0) - 1, -1):
+            r = row[k]
+            value = pointer(found, LANES * r)
+            _scale(pointer(w, LANES * column[k]), pivot[k], value)
+            for e in range(start[r], start[r + 1]):
+                _subtract(pointer(w, LANES * index[e]), data[e], value)
+        if s >= 0:
+            _solve_part_transposed(frame, s, f, w, rest, found)
+            done = part[s + FIRST]
 
 
 @inlined
@@ -256,3 +278,123 @@ def _solve_rest_transposed(f, m, y):
         total = pointer(y, LANES * k)
         for i in range(k + 1, m):
             _subtract(total, f[k * m + i], pointer(y, LANES * i))
+
+
+@kernel
+def solve_columns_refined(
+    # Tables and factors:
+    frame,
+    # In:
+    b,
+    columns,
+    transposed,
+    good,
+    # Work:
+    work,
+    # Out:
+    x,
+):
+    """A X = B or A^T X = B, each column refined as by `solve_parts_refined`; the worst status.
+
+    ``work`` has 6 n + m + 3 rows of eight, m of the largest dense rest.
+    """
+    n, failed = indices(frame, ROW, b).size, 0
+    wide = LANES * n
+    given, w, found = pointer(work, 0), pointer(work, wide), pointer(work, 2 * wide)
+    r, better, size = pointer(work, 3 * wide), pointer(work, 4 * wide), pointer(work, 5 * wide)
+    error, after = pointer(work, 6 * wide), pointer(work, 6 * wide + LANES)
+    small, rest = pointer(work, 6 * wide + 2 * LANES), pointer(work, 6 * wide + 3 * LANES)
+    for c in range(0, columns, LANES):
+        count = min(LANES, columns - c)
+        _load(b, c, count, columns, n, given)
+        _solve_either(frame, b, transposed, n, given, w, rest, found)
+        _residual(frame, b, given, found, transposed, size, r, error)
+        for _ in range(REFINEMENTS):
+            left = 0
+            for t in range(LANES):
+                left |= error[t] > good
+            if left == 0:
+                break
+            _solve_either(frame, b, transposed, n, r, w, rest, better)
+            if _add(n, found, better, error, good, small) != 0:
+                _residual(frame, b, given, better, transposed, size, r, after)
+            for t in range(LANES):  # columns that are good, or gain no more, stay as they are
+                taken = error[t] > good and (small[t] > 0.0 or after[t] < error[t])
+                if taken:
+                    for k in range(t, wide, LANES):
+                        found[k] = better[k]
+                if small[t] > 0.0 or not taken:
+                    after[t] = 0.0 if small[t] > 0.0 else error[t]
+                    for k in range(t, wide, LANES):
+                        r[k] = 0.0
+                error[t] = after[t]
+        for t in range(count):
+            if not error[t] <= TOLERATED * good:
+                failed = max(failed, INACCURATE)
+        failed = max(failed, _unload(found, c, count, columns, n, x))
+    return failed
+
+
+@inlined
+def _solve_either(frame, like, transposed, n, b, w, rest, x):
+    """A X = B or A^T X = B for eight columns, which stay."""
+    for k in range(LANES * n):
+        w[k] = b[k]
+    if transposed:
+        _solve_transposed(frame, like, w, rest, x)
+    else:
+        _solve(frame, like, w, rest, x)
+
+
+@inlined
+def _add(n, x, better, error, good, small):
+    """better <- better + x; 1 in ``small`` for columns of which no residual is needed, or not 0."""
+    for t in range(LANES):
+        small[t] = 1.0 if error[t] <= CORRECTED * good else 0.0
+    for k in range(0, LANES * n, LANES):
+        for t in range(LANES):
+            if not abs(better[k + t]) <= SLIGHT * abs(x[k + t]):
+                small[t] = 0.0
+            better[k + t] += x[k + t]
+    left = 0
+    for t in range(LANES):
+        left |= error[t] > good and small[t] == 0.0
+    return left
+
+
+@kernel
+def _residual(frame, b, given, found, transposed, size, r, error):
+    """R <- B - A X, or B - A^T X; the largest |r| / (|A| |x| + |b|) of each column.
+
+    Rows between the parts are left out, as in `residual_of_parts`.
+    """
+    start, index = pointer(indices(frame, START, b), 0), pointer(indices(frame, INDEX, b), 0)
+    data, n = pointer(numbers(frame, DATA, b), 0), indices(frame, ROW, b).size
+    row, column = pointer(indices(frame, ROW, b), 0), pointer(indices(frame, COLUMN, b), 0)
+    part = indices(frame, PART, b)
+    for t in range(LANES):
+        error[t] = 0.0
+    for k in range(LANES * n):
+        r[k], size[k] = given[k], abs(given[k])
+    for i in range(n):
+        for e in range(start[i], start[i + 1]):
+            to, of = LANES * i, LANES * index[e]
+            if transposed:
+                to, of = of, to
+            for t in range(LANES):
+                product = data[e] * found[of + t]
+                r[to + t] -= product
+                size[to + t] += abs(product)
+    done = 0
+    for s in range(0, part.size + 1, PART_FIELDS):
+        first = part[s + FIRST] if s < part.size else n
+        for k in range(done, first):
+            at = LANES * (column[k] if transposed else row[k])
+            for t in range(LANES):
+                r[at + t] = 0.0
+        done = part[s + AFTER] if s < part.size else n
+        for k in range(first, done):
+            at = LANES * (column[k] if transposed else row[k])
+            for t in range(LANES):
+                if size[at + t] > 0.0:
+                    error[t] = max(error[t], abs(r[at + t]) / size[at + t])
