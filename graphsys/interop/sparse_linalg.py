@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csc_array, csr_array, hstack, issparse
 
 from graphsys.analysis.block_triangular import block_triangular_form
 from graphsys.analysis.matching import maximum_matching
@@ -69,6 +69,8 @@ FEWEST_SHARED, MOST_SOLVES = 16, 64
 ONCE = 0.1
 #: Effort for one that many factorizations use.
 REPEATED = 10.0
+#: Columns of a sparse right-hand side that are solved, dense, at a time.
+AT_ONCE = 64
 #: Rows of a singular matrix that its error names.
 SHOWN = 5
 
@@ -139,6 +141,8 @@ class FactorizedMatrix:
 
     def _begin(self, A: Any) -> None:
         """Factorize the first matrix, with little analysis."""
+        if A.format not in ("csr", "csc"):
+            A = canonical(A)
         if self._natural:
             self._analyze(A)
         elif A.nnz >= FEWEST_SHARED * A.shape[0] and has_similar_rows(A):
@@ -292,9 +296,9 @@ class FactorizedMatrix:
                 made._analyze(self._first_rows())
                 self.__dict__.update(made.__dict__)
 
-    def _count(self, rhs: Any) -> None:
+    def _count(self, rhs: Array) -> None:
         """Count right-hand sides: `MOST_SOLVES` are worth nodes of similar rows."""
-        columns = rhs.shape[1] if isinstance(rhs, np.ndarray) and rhs.ndim == 2 else 1
+        columns = rhs.shape[1] if rhs.ndim == 2 else 1
         before, self._solves = self._solves, self._solves + columns
         if before <= MOST_SOLVES < self._solves and has_similar_rows(self._first_rows()):
             self._for_repeats()
@@ -377,21 +381,24 @@ class FactorizedMatrix:
         OverflowError
             If the solution leaves the range of numbers.
         """
+        rhs = np.asarray(rhs)
+        if rhs.dtype.kind == "b":
+            rhs = rhs.astype(self.dtype)
         if (small := self._small) is not None:
-            if trans == "N" and (x := small.solve(np.asarray(rhs))) is not None:
+            if trans == "N" and (x := small.solve(rhs)) is not None:
                 return x
             self._without_small()
         if self._one_pass is not None:
             self._count(rhs)
         lu = self._one_pass or (self._lu if self._uses_lu else None)
-        if lu is not None and (x := lu.solve(np.asarray(rhs), trans)) is not None:
+        if lu is not None and (x := lu.solve(rhs, trans)) is not None:
             return x
         if self._blocks is not None:
-            return self._blocks.solve(np.asarray(rhs), trans)
+            return self._blocks.solve(rhs, trans)
         factor = self._factor
         if factor is None or self._stale:
             factor = self.factor
-        return np.asarray(factor.solve(np.asarray(rhs), trans))
+        return np.asarray(factor.solve(rhs, trans))
 
     def refactorize(self, A: Any) -> None:
         """Factorize another matrix of the same pattern; scipy has no such method.
@@ -636,7 +643,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     -------
     ndarray, shape (N,) or (N, k)
         A column b of shape (N, 1) gives shape (N,). A sparse b of several columns gives a sparse
-        matrix in the format of A.
+        matrix of the type of A, or csc_array if A is neither CSR nor CSC.
 
     Raises
     ------
@@ -649,21 +656,23 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     """
     if not issparse(A):
         A = _sparse(A)
-    sparse = issparse(b)
-    right = b.toarray() if sparse else np.asarray(b)
+    sparse = issparse(b) and b.ndim == 2 and b.shape[1] > 1
+    right = b if sparse else np.asarray(b.toarray() if issparse(b) else b)
     if right.ndim not in (1, 2) or right.shape[0] != A.shape[0]:
         _check_square(A)
         raise ValueError(f"b has shape {right.shape}, the matrix has shape {A.shape}")
     if right.dtype.kind not in "biufc":
         raise TypeError(f"b is not an array of numbers but of type {right.dtype}")
     dtype = np.result_type(A.dtype, right.dtype, np.float32)
-    one = right.ndim == 1 or right.shape[1] == 1
-    columns = right.ravel() if one else right
-    A, columns = A.astype(dtype, copy=False), columns.astype(dtype, copy=False)
-    x = FactorizedMatrix(A, permc_spec).solve(columns)
-    if not sparse or one:
-        return x
-    return type(A)(x) if A.format in ("csr", "csc") else _sparse(x).asformat(A.format)
+    factors = FactorizedMatrix(A.astype(dtype, copy=False), permc_spec)
+    right = right.astype(dtype, copy=False)
+    if not sparse:
+        one = right.ndim == 2 and right.shape[1] == 1
+        return factors.solve(right.ravel() if one else right)
+    right = right.tocsc()
+    parts = [csc_array(factors.solve(right[:, at : at + AT_ONCE].toarray()))
+             for at in range(0, right.shape[1], AT_ONCE)]  # fmt: skip
+    return (type(A) if A.format in ("csr", "csc") else csc_array)(hstack(parts, format="csc"))
 
 
 def _check_square(A: Any) -> None:
@@ -674,8 +683,6 @@ def _check_square(A: Any) -> None:
 
 def _sparse(A: Any) -> Any:
     """Sparse array of a dense one."""
-    from scipy.sparse import csc_array
-
     if isinstance(A, System):
         raise TypeError("A is a System: call its solve(b) or factorize(), or give its to_scipy()")
     dense = np.asarray(A)

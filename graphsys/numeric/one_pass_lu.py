@@ -107,6 +107,8 @@ class OnePassLU(PartFactor):
         if A.format not in ("csr", "csc") or A.dtype.char not in "fdFD" or not A.dtype.isnative:
             return REFUSED
         n, count = A.shape[0], A.indices.size
+        if n == 0:
+            return REFUSED
         dtype = np.dtype(np.complex128 if A.dtype.kind == "c" else np.float64)
         lines = A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data.astype(dtype)
         rows = np.empty(n + 1, np.int64), np.empty(count, np.int64), np.empty(count, dtype)
