@@ -657,7 +657,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     if not issparse(A):
         A = _sparse(A)
     sparse = issparse(b) and b.ndim == 2 and b.shape[1] > 1
-    right = b if sparse else np.asarray(b.toarray() if issparse(b) else b)
+    right: Any = b if sparse else np.asarray(b.toarray() if issparse(b) else b)
     if right.ndim not in (1, 2) or right.shape[0] != A.shape[0]:
         _check_square(A)
         raise ValueError(f"b has shape {right.shape}, the matrix has shape {A.shape}")

@@ -43,6 +43,8 @@ DENSE_PART, CUBED = 0.2, 180.0
 #: Entry, rows and columns scaled, below which errors of small unknowns may be invisible in the rows
 #: that judge factors: as `analysis.sparse_lu.WILD`.
 WILD = 2.0**-17
+#: Sweeps over rows and columns that balance them: with 3, all scales of up to 2^+-90 are found.
+SWEEPS = 3
 #: Exponent of scales up to which no entry of L and U leaves the range of numbers.
 FARTHEST = 400
 #: Part of entries that have one across the diagonal from which a pattern is nearly symmetric.
@@ -200,37 +202,77 @@ def _read(start, index, data, by_columns, row_start, row_index, values, seen):
 
 @inlined
 def _scale(row_start, row_index, values, scale, bits):
-    """Powers of two that make largest entries of rows, then columns, 0.5 to 1; the least entry.
+    """Powers of two for rows and columns, after which entries are at most 1; the least entry.
 
-    The exponent of a number is in its bits 52 to 62. The result is 0 if one is beyond `FARTHEST`.
+    Where largest entries alone leave some below `WILD`, geometric means come first. The result is 0
+    where scales are beyond `FARTHEST`.
+    """
+    n, least = row_start.size - 1, 0.0
+    for attempt in range(2):
+        for k in range(2 * n):
+            scale[k] = 1.0
+        for _ in range(SWEEPS * attempt):
+            _balance(row_start, row_index, values, scale, bits)
+        least = _fit(row_start, row_index, values, scale, bits)
+        if least >= WILD:
+            break
+    for k in range(2 * n):
+        if not -FARTHEST < (bits[k] >> 52) - 1023 < FARTHEST:
+            return 0.0
+    return least
+
+
+@inlined
+def _fit(row_start, row_index, values, scale, bits):
+    """Scale rows, then columns, to largest entries of 0.5 to 1; the least entry, 0 if there is none.
+
+    The exponent of a number is in its bits 52 to 62.
     """
     n, wrong, least = row_start.size - 1, 0, 1.0
     for i in range(n):
         largest = 0.0
         for e in range(row_start[i], row_start[i + 1]):
-            largest = max(largest, abs(values[e]))
-        scale[i], scale[n + i] = largest, 0.0
+            largest = max(largest, abs(values[e]) * scale[n + row_index[e]])
+        scale[2 * n + i], scale[3 * n + i] = largest * scale[i], 0.0
     for i in range(n):
-        exponent = bits[i] >> 52
-        wrong |= not -FARTHEST < exponent - 1023 < FARTHEST
-        bits[i] = (2045 - exponent) << 52
-    if wrong != 0:
-        return 0.0
+        exponent = bits[2 * n + i] >> 52
+        wrong |= not 0 < exponent < 2045
+        bits[2 * n + i] = (2045 - exponent) << 52
+        scale[i] *= scale[2 * n + i]
     for i in range(n):
         for e in range(row_start[i], row_start[i + 1]):
-            j = n + row_index[e]
-            scale[j] = max(scale[j], abs(values[e]) * scale[i])
-    for j in range(n, 2 * n):
-        exponent = bits[j] >> 52
-        wrong |= not -FARTHEST < exponent - 1023 < FARTHEST
-        bits[j] = (2045 - exponent) << 52
-    if wrong != 0:
-        return 0.0
+            j = row_index[e]
+            scale[3 * n + j] = max(scale[3 * n + j], abs(values[e]) * scale[i] * scale[n + j])
+    for j in range(n):
+        exponent = bits[3 * n + j] >> 52
+        wrong |= not 0 < exponent < 2045
+        bits[3 * n + j] = (2045 - exponent) << 52
+        scale[n + j] *= scale[3 * n + j]
     for i in range(n):
         for e in range(row_start[i], row_start[i + 1]):
             size = abs(values[e]) * scale[i] * scale[n + row_index[e]]
             least = min(least, size if size > 0.0 else 1.0)
-    return least
+    return least if wrong == 0 else 0.0
+
+
+@inlined
+def _balance(row_start, row_index, values, scale, bits):
+    """Scale rows, then columns, so that largest and least entries have opposite exponents."""
+    n = row_start.size - 1
+    for side in range(2):
+        for k in range(n):
+            scale[2 * n + k], scale[3 * n + k] = 2.0**1000, 2.0**-1000
+        for i in range(n):
+            for e in range(row_start[i], row_start[i + 1]):
+                size = abs(values[e]) * scale[i] * scale[n + row_index[e]]
+                k = i if side == 0 else row_index[e]
+                if size > 0.0:
+                    scale[2 * n + k] = min(scale[2 * n + k], size)
+                    scale[3 * n + k] = max(scale[3 * n + k], size)
+        for k in range(n):
+            mean = ((bits[2 * n + k] >> 52) + (bits[3 * n + k] >> 52)) >> 1
+            bits[2 * n + k] = min(max(2046 - mean, 1), 2045) << 52
+            scale[side * n + k] *= scale[2 * n + k]
 
 
 @inlined
