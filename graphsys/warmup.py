@@ -19,6 +19,7 @@ from graphsys.families import (
 from graphsys.interop.cholesky import cholesky
 from graphsys.interop.sparse_linalg import splu
 from graphsys.matrix.from_scipy import canonical
+from graphsys.numeric.one_pass_lu import OnePassLU
 from graphsys.numeric.sparse_lu import SparseLUFactor
 from graphsys.system import System
 
@@ -69,7 +70,7 @@ def _other_types() -> int:
 
 
 def _block_triangular() -> int:
-    """Solve a system of one block of two rows, and one after it."""
+    """Solve a system of one block of two rows, and one after it, once and repeatedly."""
     rows = canonical(csr_array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [1.0, 1.0, 1.0]]))
     form = block_triangular_form(rows)
     assert form is not None
@@ -77,6 +78,9 @@ def _block_triangular() -> int:
     assert lu is not None
     lu.solve(np.ones(3))
     lu.solve(np.ones(3), "T")
+    once = OnePassLU.of(rows)
+    assert isinstance(once, OnePassLU)
+    once.solve(np.ones((3, 2)))
     splu(rows, "NATURAL").refactorize(rows)
     splu(rows).solve(np.ones(3))
     factor = cholesky(csr_array([[2.0, 1.0], [1.0, 2.0]]))

@@ -224,7 +224,7 @@ def _scale(row_start, row_index, values, scale, bits):
 
 @inlined
 def _fit(row_start, row_index, values, scale, bits):
-    """Scale rows, then columns, to largest entries of 0.5 to 1; the least entry, 0 if there is none.
+    """Scale rows, then columns, to largest entries of 0.5 to 1; the least entry, 0 if one has none.
 
     The exponent of a number is in its bits 52 to 62.
     """
