@@ -374,27 +374,38 @@ def _residual(frame, b, given, found, transposed, size, r, error):
     part = indices(frame, PART, b)
     for t in range(LANES):
         error[t] = 0.0
-    for k in range(LANES * n):
-        r[k], size[k] = given[k], abs(given[k])
-    for i in range(n):
-        for e in range(start[i], start[i + 1]):
-            to, of = LANES * i, LANES * index[e]
-            if transposed:
-                to, of = of, to
-            for t in range(LANES):
-                product = data[e] * found[of + t]
-                r[to + t] -= product
-                size[to + t] += abs(product)
+    if transposed:
+        for k in range(LANES * n):
+            r[k], size[k] = given[k], abs(given[k])
+        for i in range(n):
+            value = pointer(found, LANES * i)
+            for e in range(start[i], start[i + 1]):
+                _reduce(data[e], value, LANES * index[e], r, size)
     done = 0
     for s in range(0, part.size + 1, PART_FIELDS):
         first = part[s + FIRST] if s < part.size else n
         for k in range(done, first):
-            at = LANES * (column[k] if transposed else row[k])
+            left = pointer(r, LANES * (column[k] if transposed else row[k]))
             for t in range(LANES):
-                r[at + t] = 0.0
+                left[t] = 0.0
         done = part[s + AFTER] if s < part.size else n
         for k in range(first, done):
-            at = LANES * (column[k] if transposed else row[k])
+            i = column[k] if transposed else row[k]
+            if not transposed:
+                for t in range(LANES * i, LANES * i + LANES):
+                    r[t], size[t] = given[t], abs(given[t])
+                for e in range(start[i], start[i + 1]):
+                    _reduce(data[e], pointer(found, LANES * index[e]), LANES * i, r, size)
             for t in range(LANES):
-                if size[at + t] > 0.0:
-                    error[t] = max(error[t], abs(r[at + t]) / size[at + t])
+                if size[LANES * i + t] > 0.0:
+                    error[t] = max(error[t], abs(r[LANES * i + t]) / size[LANES * i + t])
+
+
+@inlined
+def _reduce(a, x, at, r, size):
+    """r <- r - a x and size <- size + |a x| for eight numbers."""
+    left, sizes = pointer(r, at), pointer(size, at)
+    for t in range(LANES):
+        product = a * x[t]
+        left[t] -= product
+        sizes[t] += abs(product)
