@@ -48,7 +48,7 @@ def dominant(n, degree, seed=0):
 def band(n, width, seed=0):
     """Some diagonals on either side of a dominant one, without symmetry of values."""
     rng, places = np.random.default_rng(seed), range(-width, width + 1)
-    A = diags_array([rng.uniform(-1.0, 1.0, n - abs(k)) for k in places], offsets=places)
+    A = diags_array([rng.uniform(-1.0, -0.1, n - abs(k)) for k in places], offsets=places)
     return csc_array(A + diags_array(abs(A).sum(axis=1) + 1.0))
 
 

@@ -41,8 +41,8 @@ LEAST_PIVOT = 0.1
 #: matrices and grids of 400 to 2,000 rows.
 DENSE_PART, CUBED = 0.2, 180.0
 #: Entry, rows and columns scaled, below which errors of small unknowns may be invisible in the rows
-#: that judge factors: as `analysis.sparse_lu.WILD`.
-WILD = 2.0**-17
+#: that judge factors: as `analysis.sparse_lu.WILD`. One in so many entries are few of them.
+WILD, FEW = 2.0**-17, 64
 #: Sweeps over rows and columns that balance them: with 3, all scales of up to 2^+-90 are found.
 SWEEPS = 3
 #: Exponent of scales up to which no entry of L and U leaves the range of numbers.
@@ -130,8 +130,8 @@ def _prepare(
     row_head, column_head = work[6 * n : 7 * n + 1], work[7 * n + 1 : 8 * n + 2]
     if _read(start, index, data, by_columns, row_start, row_index, values, place) != 0:
         return 1
-    least = _scale(row_start, row_index, values, scale, bits)
-    if not least > 0.0:
+    wild = _scale(row_start, row_index, values, scale, bits)
+    if wild < 0:
         return 1
     match(row_start, row_index, lines[:4], row_of, column_of)
     for i in range(n):
@@ -156,7 +156,7 @@ def _prepare(
         limits[EARLY], limits[MOST] = SPARSE_AT_FIRST, SPARSE * inside
     for k in range(INFO):
         info[k] = 0
-    info[PARTS], info[DOUBTFUL] = parts, 1 if least < WILD else 0
+    info[PARTS], info[DOUBTFUL] = parts, 1 if wild > 0 else 0
     info[BEFORE], info[OUTSIDE] = -inside, index.size - inside
     return 0
 
@@ -202,33 +202,33 @@ def _read(start, index, data, by_columns, row_start, row_index, values, seen):
 
 @inlined
 def _scale(row_start, row_index, values, scale, bits):
-    """Powers of two for rows and columns, after which entries are at most 1; the least entry.
+    """Powers of two for rows and columns, after which entries are at most 1; how many are `WILD`.
 
-    Where largest entries alone leave some below `WILD`, geometric means come first. The result is 0
-    where scales are beyond `FARTHEST`.
+    Where largest entries alone leave more than one in `FEW`, means come first. The result is -1
+    where there are none, or scales are beyond `FARTHEST`.
     """
-    n, least = row_start.size - 1, 0.0
+    n, wild = row_start.size - 1, 0
     for attempt in range(2):
         for k in range(2 * n):
             scale[k] = 1.0
         for _ in range(SWEEPS * attempt):
             _balance(row_start, row_index, values, scale, bits)
-        least = _fit(row_start, row_index, values, scale, bits)
-        if least >= WILD:
+        wild = _fit(row_start, row_index, values, scale, bits)
+        if FEW * wild <= row_start[n]:
             break
     for k in range(2 * n):
         if not -FARTHEST < (bits[k] >> 52) - 1023 < FARTHEST:
-            return 0.0
-    return least
+            return -1
+    return wild
 
 
 @inlined
 def _fit(row_start, row_index, values, scale, bits):
-    """Scale rows, then columns, to largest entries of 0.5 to 1; the least entry, 0 if one has none.
+    """Scale rows, then columns, to largest entries of 0.5 to 1; how many are `WILD`, -1 for none.
 
     The exponent of a number is in its bits 52 to 62.
     """
-    n, wrong, least = row_start.size - 1, 0, 1.0
+    n, wrong, wild = row_start.size - 1, 0, 0
     for i in range(n):
         largest = 0.0
         for e in range(row_start[i], row_start[i + 1]):
@@ -251,8 +251,8 @@ def _fit(row_start, row_index, values, scale, bits):
     for i in range(n):
         for e in range(row_start[i], row_start[i + 1]):
             size = abs(values[e]) * scale[i] * scale[n + row_index[e]]
-            least = min(least, size if size > 0.0 else 1.0)
-    return least if wrong == 0 else 0.0
+            wild += 0.0 < size < WILD
+    return wild if wrong == 0 else -1
 
 
 @inlined

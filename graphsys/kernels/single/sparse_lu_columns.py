@@ -186,13 +186,14 @@ def _solve_part(frame, s, f, given, y, x):
 def _solve_rest(f, m, y):
     """Y <- U^-1 L^-1 Y for a dense rest."""
     for k in range(m):
-        for i in range(k):
-            _subtract(pointer(y, LANES * k), f[i * m + k], pointer(y, LANES * i))
+        lower, own = pointer(f, k * m), pointer(y, LANES * k)
+        for i in range(k + 1, m):
+            _subtract(pointer(y, LANES * i), lower[i], own)
     for k in range(m - 1, -1, -1):
-        total = pointer(y, LANES * k)
-        for j in range(k + 1, m):
-            _subtract(total, f[j * m + k], pointer(y, LANES * j))
-        _scale(total, 1.0 / f[k * m + k], total)
+        upper, own = pointer(f, k * m), pointer(y, LANES * k)
+        _scale(own, 1.0 / upper[k], own)
+        for i in range(k):
+            _subtract(pointer(y, LANES * i), upper[i], own)
 
 
 @kernel
