@@ -12,15 +12,15 @@ from scipy.sparse import (
     csc_array,
     csr_array,
     csr_matrix,
+    dia_array,
     diags_array,
-    issparse,
     random_array,
 )
 from scipy.sparse import linalg as sla
 
 import graphsys as gs
 from graphsys.analysis.sparse_lu import LARGEST
-from graphsys.interop.sparse_linalg import FactorizedMatrix
+from graphsys.interop.sparse_linalg import AT_ONCE, FactorizedMatrix
 
 
 def matrix(n=40, seed=0, dtype=float):
@@ -49,15 +49,65 @@ def test_spsolve_gives_what_scipy_gives(shape, dtypes):
     assert np.abs(x - wanted).max() <= rounding(A, wanted)
 
 
-@pytest.mark.parametrize("kind", [csc_array, csr_array, csr_matrix, coo_array])
-def test_sparse_right_hand_sides_come_back_sparse(kind):
-    A, b = kind(matrix()), kind(matrix(seed=5)[:, :4])
-    x = gs.spsolve(A, b)
-    assert issparse(x) and x.format == A.format and x.shape == (40, 4)
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")  # of scipy
+@pytest.mark.parametrize("kind", [csc_array, csr_array, csr_matrix, coo_array, dia_array])
+@pytest.mark.parametrize("columns", [4, AT_ONCE + 3])
+@pytest.mark.parametrize("dtypes", [(float, float), (np.float32, complex), (int, bool)])
+def test_sparse_right_hand_sides_come_back_sparse(kind, columns, dtypes):
+    A = kind(csc_array((10 * matrix().toarray()).round().astype(dtypes[0])))
+    b = random_array((40, columns), density=0.1, rng=np.random.default_rng(5), dtype=float)
+    b = kind(b.astype(dtypes[1]))
+    x, wanted = gs.spsolve(A, b), sla.spsolve(A, b)
+    assert type(x) is type(wanted) and x.dtype == wanted.dtype and x.shape == (40, columns)
     assert np.allclose((A @ x).toarray(), b.toarray(), atol=1e-13)
     column = gs.spsolve(csc_array(A), csc_array(b)[:, [0]])
     wanted = sla.spsolve(csc_array(A), csc_array(b)[:, [0]])
     assert column.shape == wanted.shape and np.allclose(column, wanted)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # of numpy.matrix
+def test_what_scipy_takes_and_refuses_otherwise():
+    A, b = matrix(), np.arange(1.0, 41.0)
+    factors, theirs = gs.splu(A), sla.splu(A)
+    wanted = theirs.solve(b)
+    # types that scipy refuses to cast, or to take
+    for other in (b.tolist(), b.astype(int), b.astype(np.float32), b * (1.0 + 0.0j)):
+        assert factors.solve(other) == pytest.approx(wanted, rel=1e-10)
+        if not isinstance(other, np.ndarray) or other.dtype.kind == "c":
+            with pytest.raises(TypeError):
+                theirs.solve(other)
+    # logical numbers as scipy
+    assert np.allclose(factors.solve(b > 20.0), theirs.solve(b > 20.0))
+    # an array where scipy has a numpy.matrix
+    column = factors.solve(np.asmatrix(b).T)
+    assert type(column) is np.ndarray and column.shape == (40, 1)
+    # factors of whole and logical numbers in double precision; scipy's are in single
+    for dtype in (bool, np.int8, np.int64):
+        whole = csc_array(np.eye(40).astype(dtype))
+        assert gs.splu(whole).dtype == float == gs.splu(whole).solve(b).dtype
+    for trouble in (csc_array(np.eye(40)), csr_array(np.eye(40)), coo_array(b)):
+        with pytest.raises(TypeError, match=r"toarray\(\)"):
+            factors.solve(trouble)
+        with pytest.raises(TypeError):
+            theirs.solve(trouble)
+
+
+def test_options_of_superlu_change_no_solution():
+    A, b = matrix(), np.ones(40)
+    wanted = gs.spsolve(A, b)
+    for arguments in ({"diag_pivot_thresh": 0.0}, {"relax": 1, "panel_size": 4},
+                      {"options": {"SymmetricMode": True, "ColPerm": "NATURAL"}}):  # fmt: skip
+        assert np.array_equal(gs.splu(A, **arguments).solve(b), wanted)
+        assert np.allclose(sla.splu(A, **arguments).solve(b), wanted)
+    for spec in ("NATURAL", "COLAMD", "MMD_ATA", "MMD_AT_PLUS_A", None):
+        for use in (True, False):
+            assert np.allclose(gs.spsolve(A, b, spec, use_umfpack=use), wanted)
+
+
+def test_systems_of_no_rows_have_solutions_of_no_rows():
+    A = csc_array((0, 0))
+    for b in (np.zeros(0), np.zeros((0, 3))):
+        assert gs.spsolve(A, b).shape == gs.splu(A).solve(b).shape == b.shape
 
 
 def test_single_precision_stays():
