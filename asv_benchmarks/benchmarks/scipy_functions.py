@@ -87,6 +87,19 @@ def filled(n, part, seed=0):
     return csc_array(A + diags_array(np.full(n, 3.0)))
 
 
+def graded(seed):
+    """Random matrix of float32 whose rows and columns, or entries, span many powers of ten; A x."""
+    rng = np.random.default_rng(seed)
+    n, draw = int(rng.integers(20, 150)), rng.standard_normal
+    A = random_array((n, n), density=4.0 / n, rng=rng, data_sampler=draw) + diags_array(draw(n))
+    row, column = 10.0 ** rng.uniform(-4.0, 4.0, n), 10.0 ** rng.uniform(-3.0, 3.0, n)
+    A = csc_array(diags_array(row) @ A @ diags_array(row if seed % 3 == 0 else column))
+    if seed % 3 == 2:
+        A.data *= 10.0 ** rng.uniform(-6.0, 0.0, A.nnz)
+    A = A.astype(np.float32)
+    return A, (A.astype(float) @ draw(n)).astype(np.float32)
+
+
 MATRICES = {
     "chain, 20 rows": lambda: laplacian(nx.path_graph(20)),
     "chain, 100 rows": lambda: laplacian(nx.path_graph(100)),
@@ -167,8 +180,33 @@ class ScipyFunctions:
         return [1e3 * min(times) for times in zip(*rounds, strict=True)]
 
 
+class GradedSinglePrecision:
+    """Solutions of float32 with a row whose residual is above a tenth of its terms."""
+
+    params = (["splu", "refactorize", "scipy"],)
+    param_names = ("function",)
+
+    def track_wrong_of_600(self, function):
+        """Matrices of `graded` with such a row, singular ones left out."""
+        wrong = 0
+        for seed in range(600):
+            A, b = graded(seed)
+            try:
+                factors = scipy_linalg.splu(A) if function == "scipy" else gs.splu(A)
+            except (gs.SingularPivotError, RuntimeError):
+                continue
+            if function == "refactorize":
+                factors.refactorize(A)
+            exact, x = A.astype(float), factors.solve(b).astype(float)
+            terms = abs(exact) @ abs(x) + abs(b)
+            wrong += bool((abs(exact @ x - b) > 0.1 * terms).any())
+        return wrong
+
+
 def main():
-    """Print rows of the table."""
+    """Print rows of the table, and how many solutions of float32 have a wrong row."""
+    for function in GradedSinglePrecision.params[0]:
+        print(function, GradedSinglePrecision().track_wrong_of_600(function))
     for name in MATRICES:
         case = ScipyFunctions()
         case.setup(name)
