@@ -17,6 +17,7 @@ from graphsys.analysis.partition import Partition, find_partition, has_similar_r
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.interop.found_blocks import FoundBlocks, by_columns
+from graphsys.kernels.analysis.one_pass import DENSE_MATRIX
 from graphsys.kernels.base.layout import is_nodal
 from graphsys.kernels.single.entries import PLACED, UNSYMMETRIC
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
@@ -145,10 +146,16 @@ class FactorizedMatrix:
             A = canonical(A)
         if self._natural:
             self._analyze(A)
-        elif A.nnz >= FEWEST_SHARED * A.shape[0] and has_similar_rows(A):
+        elif self._may_share_nodes(A) and has_similar_rows(A):
             self._analyze(A, once=True)
         elif (status := self._in_one_pass(A)) != GOOD:
             self._analyze(A, once=True, status=status)
+
+    @staticmethod
+    def _may_share_nodes(A: Any) -> bool:
+        """True if nodes of similar rows, if there are any, take less time than one pass."""
+        n = A.shape[0]
+        return bool(FEWEST_SHARED * n <= A.nnz < DENSE_MATRIX * n * n)
 
     def _clear(self) -> None:
         """No factors."""
@@ -595,6 +602,13 @@ def splu(
         RuntimeError.
     ValueError, TypeError
         If A is not square, finite and of numbers.
+
+    Notes
+    -----
+    Factors take little time once. The first `FactorizedMatrix.refactorize` takes longer than later
+    ones, because it analyzes the pattern. Factors of float32 and complex64 are in double precision
+    before it, but for matrices with much fill-in, and in single precision after it: rows far
+    smaller than others may lose digits then, as with SuperLU.
 
     Examples
     --------

@@ -324,3 +324,21 @@ def test_one_solution_takes_no_tables_for_repeats(graph, dtype, monkeypatch):
     x = gs.spsolve(A, b)
     # Rows are dominated by the diagonal: no entry grows in an elimination.
     assert np.abs(A @ x - b).max() <= 30.0 * n * np.finfo(dtype).eps * np.abs(b).max()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_matrix_with_most_entries_is_one_dense_block(form):
+    rng = np.random.default_rng(3)
+    A = csr_array(np.where(rng.random((70, 70)) < 0.7, rng.standard_normal((70, 70)), 0.0))
+    factor = OnePassLU.of(A.asformat(form))
+    assert parts_of(factor)[:, [FIRST, REST, AFTER]].tolist() == [[0, 0, 70]]
+    assert (
+        factor.diagonal_blocks == 1 and factor.nnz == 70 * 70 + 70
+    )  # and pivots, which are not read
+    assert_stable(A, factor)
+    full = csr_array(np.ones((300, 300)) + np.diag(np.arange(1.0, 301.0)))
+    assert gs.splu(full)._one_pass is not None  # though all rows are similar
+    singular = csr_array(np.ones((70, 70)))
+    assert OnePassLU.of(singular) == REFUSED
+    with pytest.raises(gs.SingularPivotError):
+        gs.splu(singular)

@@ -9,6 +9,7 @@ import numpy as np
 from graphsys.kernels.analysis.markowitz import (
     BLOCK,
     DENSE,
+    DENSE_ROWS,
     EARLY,
     FULL,
     LENGTH,
@@ -40,6 +41,9 @@ LEAST_PIVOT = 0.1
 #: as one operation on sparse rows. Parts of 0.5 and 0.7 take 1.1 to 2 times as long with random
 #: matrices and grids of 400 to 2,000 rows.
 DENSE_PART, CUBED = 0.2, 180.0
+#: Part of entries from which a matrix is one dense block without a search for others: full ones of
+#: 300 rows take 0.8 of the time. Triangles have half of them.
+DENSE_MATRIX = 0.6
 #: Entry, rows and columns scaled, below which errors of small unknowns may be invisible in the rows
 #: that judge factors: as `analysis.sparse_lu.WILD`. One in so many entries are few of them.
 WILD, FEW = 2.0**-17, 64
@@ -94,6 +98,8 @@ def eliminate_parts(
         bits, limits, lines, work, line_index, line_value,
     ):  # fmt: skip
         return REFUSED
+    if info[WIDEST] == n:
+        return GOOD
     matrix_row, place, rest = work[3 * n : 4 * n], work[5 * n : 6 * n], work[8 * n + 2 :]
     row_head, column_head = work[6 * n : 7 * n + 1], work[7 * n + 1 : 8 * n + 2]
     row, column, parts = lines[:LINE_FIELDS], lines[LINE_FIELDS:], info[PARTS]
@@ -133,6 +139,23 @@ def _prepare(
     wild = _scale(row_start, row_index, values, scale, bits)
     if wild < 0:
         return 1
+    for k in range(INFO):
+        info[k] = 0
+    info[DOUBTFUL] = 1 if wild > 0 else 0
+    for k in range(n):
+        order[0, k] = order[1, k] = k
+    row, column = lines[:LINE_FIELDS], lines[LINE_FIELDS:]
+    if n >= DENSE_ROWS and index.size >= DENSE_MATRIX * n * n:
+        info[PARTS], info[REST_NUMBERS], info[WIDEST] = 1, n * n, n
+        block[0, 0], block[0, 1], work[8 * n + 2] = 0, n, 0
+        for k in range(n):
+            row_of[k] = matrix_row[k] = matrix_column[k] = k
+            block_of[k] = column[START, k] = column[LENGTH, k] = 0
+            row[START, k], row[LENGTH, k] = row_start[k], row_start[k + 1] - row_start[k]
+            for e in range(row_start[k], row_start[k + 1]):
+                j, r = row_index[e], scale[k]
+                line_index[0, e], line_value[0, e] = j, values[e] * r * scale[n + j]
+        return 0
     match(row_start, row_index, lines[:4], row_of, column_of)
     for i in range(n):
         if column_of[i] < 0:
@@ -143,8 +166,7 @@ def _prepare(
     )  # fmt: skip
     column_place = row_of  # matches have served
     for k in range(n):
-        column_place[matrix_column[k]] = order[0, k] = order[1, k] = k
-    row, column = lines[:LINE_FIELDS], lines[LINE_FIELDS:]
+        column_place[matrix_column[k]] = k
     inside = _fill_lines(
         row_start, row_index, values, scale, block_of, matrix_row, column_place, row, column,
         line_index, line_value,
@@ -154,10 +176,7 @@ def _prepare(
     limits[EARLY], limits[MOST] = np.inf, min(SPARSE_BEFORE_DELAYS * inside, SPARSE_AT_MOST)
     if both >= SYMMETRIC * inside:
         limits[EARLY], limits[MOST] = SPARSE_AT_FIRST, SPARSE * inside
-    for k in range(INFO):
-        info[k] = 0
-    info[PARTS], info[DOUBTFUL] = parts, 1 if wild > 0 else 0
-    info[BEFORE], info[OUTSIDE] = -inside, index.size - inside
+    info[PARTS], info[BEFORE], info[OUTSIDE] = parts, -inside, index.size - inside
     return 0
 
 
