@@ -92,6 +92,7 @@ class Unsymmetric:
         self.b = np.ones(self.A.shape[0])
         self.columns = np.ones((self.A.shape[0], 50))
         self.factors = gs.splu(self.A)
+        self.factors.refactorize(self.A)  # which analyzes the pattern, the first time
 
     def time_splu(self, name):
         gs.splu(self.A)

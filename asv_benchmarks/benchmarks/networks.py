@@ -212,6 +212,7 @@ class Splu(Solver):
 
     def analyze(self, A, system, order):
         self.factor, self.values = gs.splu(A), A
+        self.factor.refactorize(A)  # which analyzes the pattern, the first time
         self.refactorize, self.solve = self.factor.refactorize, self.factor.solve
 
 
