@@ -66,6 +66,13 @@ class Motions:
 class Slopes:
     """Jacobians of constraints and of coordinates at one state.
 
+    Parameters
+    ----------
+    motions : Motions
+    numbers, changes : ndarray of float
+        Of `dynamics.kinematics.joint_space.row_slopes`; the changes are read for ``bend`` and
+        ``swing`` alone.
+
     Attributes
     ----------
     G, bend : scipy.sparse array, shape (m, 6 n)
