@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array, kron
+from scipy.sparse import csc_array, csr_array, eye_array, kron, random_array
 
 from graphsys.analysis.block_triangular import block_triangular_form
 from graphsys.compiler import bind_all, compile_all
@@ -53,7 +53,7 @@ def warm_up() -> int:
         factor.selected_inverse()
     systems[0].add([0], [0], [[1.0]])
     count = len(systems) + _with_delayed_pivots() + _block_triangular() + _similar_rows()
-    count += _other_types()
+    count += _other_types() + _scalar_matrices()
     bind_all()
     return count
 
@@ -67,6 +67,24 @@ def _other_types() -> int:
         factor.refactorize(system.values)
         factor.solve(np.ones(system.shape[0], dtype))
     return 2
+
+
+def _scalar_matrices() -> int:
+    """Factorize matrices without structure as users of scipy and of scikit-sparse do."""
+    rng = np.random.default_rng(0)
+    A = csc_array(random_array((200, 200), density=0.02, rng=rng) + 10.0 * eye_array(200))
+    for dtype in (np.float64, np.complex128):
+        factors = splu(A.astype(dtype))
+        for b in (np.ones(200, dtype), np.ones((200, 9), dtype)):
+            factors.solve(b)
+        factors.refactorize(A.astype(dtype))
+        factors.solve(np.ones((200, 9), dtype))
+    full = csc_array(random_array((300, 300), density=0.4, rng=rng) + 10.0 * eye_array(300))
+    splu(full).solve(np.ones(300))  # is refined
+    factor = cholesky(csc_array(A @ A.T))
+    factor.logdet()
+    factor.solve_L(factor(np.ones(200)))
+    return 4
 
 
 def _block_triangular() -> int:
