@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout
+from dynamics.tables.model_tables import planar_part
+from dynamics.tables.planar import planar_program
 from dynamics.tables.workspace import WorkMemory, Workspace
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ class NearSpace(Workspace):
         self.first_order, self.stages = False, None
         self._near, self._model = near, near
         self._memory = WorkMemory() if memory is None else memory
-        self._lay(arrays.programs, arrays.nnz, int(self.plan[layout.WORK_SIZE]))
+        programs = arrays.programs + planar_program(planar_part(self.plan))
+        self._lay(programs, arrays.nnz, int(self.plan[layout.WORK_SIZE]))
         self._step_in(arrays.graph)
 
     def free(self) -> Workspace:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dynamics.kernels.base import layout
 from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN, SETTINGS_SIZE
 from dynamics.kernels.stepping import composition as composition_step
-from dynamics.tables.model_tables import Tables, residual_of, solver_arrays, worst_part
+from dynamics.tables.model_tables import Tables, programs_of, residual_of, solver_sizes, worst_part
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -87,7 +87,9 @@ class Composition:
 
     def solver(self) -> tuple[Any, ...]:
         """Arrays of the solver for one thread; contacts are refused."""
-        return (*solver_arrays(self.base.symbolic, self.base.fallback), None)
+        nnz = self.base.symbolic.graph.nnz
+        sizes = solver_sizes(programs_of(self.base), nnz)
+        return (*(np.zeros(size) for size in sizes), None)
 
     def worst(self, work: tuple[Any, ...]) -> tuple[Hashable, str]:
         """Name of the body or joint with the largest residual of the last step."""

@@ -26,6 +26,7 @@ from dynamics.tables import callbacks
 from dynamics.tables import contacts as contact_tables
 from dynamics.tables.elimination import loops_of, symbolic_of
 from dynamics.tables.model_tables import Tables
+from dynamics.tables.planar import planar_numbers, planar_work
 from dynamics.tables.recombination import Recombination, of_loose_rows, recombined
 from dynamics.tables.records import (
     BODY,
@@ -224,6 +225,10 @@ def tables_of(
     if order == 2 and (stiff or any(group.stiff for group in forces) or (thetas == 1.0).any()):
         header["stiff_numbers"] = 1 + KEPT * sum(group.n_rows for group in forces if group.implicit)
     header["contact_at"], header["contact_constant_at"] = plan.size, constant.size
+    planar = np.zeros(0, np.int64)
+    if order == 2:
+        touching = any(record.joins_bodies for record in records)
+        planar = planar_numbers(mechanism, groups, forces, symbolic, touching)
     header["work_size"] = layout.work_size(
         len(body_index),
         int(header["rows"][0]),
@@ -232,6 +237,7 @@ def tables_of(
         int(slots[-1]),
         len(mechanism.wrenches),
         int(header["stiff_numbers"][0]),
+        planar_work(planar),
     )
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
@@ -242,6 +248,9 @@ def tables_of(
     if fallback is not None:
         plan[layout.FALLBACK_AT], plan[layout.FALLBACK_SIZE] = plan.size, fallback.program.size
         plan = np.concatenate([plan, fallback.program])
+    if planar.size:
+        plan[layout.PLANAR_AT] = plan.size
+        plan = np.concatenate([plan, planar])
     return Tables(
         plan,
         constant,

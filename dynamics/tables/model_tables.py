@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 import graphsys.kernels as solver_kernels
 from dynamics.kernels.base import layout
+from dynamics.tables.planar import planar_program
 from dynamics.tables.units import Unit
 from dynamics.tables.versions import tables_version
 
 __all__ = [
     "Tables",
     "lasting",
+    "planar_part",
+    "programs_of",
     "recombination",
     "residual_of",
     "row_units",
@@ -191,6 +194,36 @@ def with_own_rows(tables: Tables, values: Float) -> Float:
         values = values.copy()
         values[:, rows] = np.linalg.solve(T, values[:, rows].T).T
     return values
+
+
+def planar_part(plan: Ints) -> Ints:
+    """Numbers of a plan about the plane of a planar mechanism, none of others: its last ones.
+
+    Parameters
+    ----------
+    plan : ndarray of int
+
+    Returns
+    -------
+    ndarray of int
+    """
+    at = int(plan[layout.PLANAR_AT])
+    return plan[at:] if at > 0 else plan[:0]
+
+
+def programs_of(tables: Tables) -> list[Ints]:
+    """Programs of all symbolic factorizations that steps of order 2 may take.
+
+    Parameters
+    ----------
+    tables : Tables
+
+    Returns
+    -------
+    list of ndarray of int
+    """
+    both = [one.program for one in (tables.symbolic, tables.fallback) if one is not None]
+    return both + planar_program(planar_part(tables.plan))
 
 
 def solver_sizes(programs: Sequence[Ints], nnz: int, columns: int = 1) -> tuple[int, ...]:

@@ -26,8 +26,9 @@ from dynamics.parts.contacts import Contact
 from dynamics.parts.separating_planes import plane_name
 from dynamics.tables import contacts as contact_tables
 from dynamics.tables.finalize import Group, write_bodies, write_rows
-from dynamics.tables.model_tables import Tables
+from dynamics.tables.model_tables import Tables, planar_part
 from dynamics.tables.near_graph import GraphRoom
+from dynamics.tables.planar import planar_work
 from dynamics.tables.records import BODY, GROUP, GROUP_CONSTANTS, ROW, ROW_CONSTANTS, view
 from dynamics.tables.units import lighter
 
@@ -45,7 +46,7 @@ CHANGED = np.array([
     layout.CONTACTS, layout.SLOTS, layout.GROUP_AT, layout.ROW_AT, layout.CONTACT_AT,
     layout.ADDED_AT, layout.WRENCH_AT, layout.FALLBACK_AT, layout.FALLBACK_SIZE,
     layout.GROUP_CONSTANT_AT, layout.ROW_CONSTANT_AT, layout.CONTACT_CONSTANT_AT, layout.UNITS_AT,
-    layout.WORK_SIZE,
+    layout.PLANAR_AT, layout.WORK_SIZE,
 ])  # fmt: skip
 
 
@@ -419,7 +420,8 @@ class NearTables:
             symbolic = self._symbolic(numbers)
             graph, nnz = symbolic[0].graph.tables(), symbolic[0].graph.nnz
             programs = [one.program for one in symbolic if one is not None]
-        plan, constant = self._arrays(planes, touches, more, programs[1:])
+        alike = planes == 0 and nnz == base.symbolic.graph.nnz  # no pair adds an edge
+        plan, constant = self._arrays(planes, touches, more, programs[1:], alike)
         slots = np.empty(self.touches + touches + 1, np.int64)
         slots[: self.touches + 1] = base.contact_slot[: self.touches + 1]
         plane_of = np.empty(numbers.size, np.int64)
@@ -516,7 +518,7 @@ class NearTables:
         return system.analyze(zero_diagonal=()).refining(touching), None
 
     def _arrays(
-        self, planes: int, touches: int, slots: int, others: list[Ints]
+        self, planes: int, touches: int, slots: int, others: list[Ints], alike: bool
     ) -> tuple[Ints, Float]:
         """Plan and constants in which all is written but bodies, groups, rows and contacts."""
         header, added, wrenches = self.header.copy(), self.added, self.wrenches
@@ -536,16 +538,19 @@ class NearTables:
             numbers_at.append(numbers_at[-1] + size)
         end, spatial_at, units_at = at[-1], numbers_at[-2], numbers_at[-1]
         other = others[0] if others else None
+        planar = planar_part(self.tables.plan) if alike else np.zeros(0, np.int64)
+        last = end + (0 if other is None else other.size)
         slots += self.slots
         header[CHANGED] = (
             bodies, groups, groups, rows, rows, contacts, slots, *at[:-1],
             0 if other is None else end, 0 if other is None else other.size,
-            *numbers_at[:-2], units_at,
+            *numbers_at[:-2], units_at, last if planar.size else 0,
             layout.work_size(
-                bodies, self.held_rows, rows, contacts, slots, len(wrenches), self.lates
+                bodies, self.held_rows, rows, contacts, slots, len(wrenches), self.lates,
+                planar_work(planar),
             ),
         )  # fmt: skip
-        plan = np.empty(end + (0 if other is None else other.size), np.int64)
+        plan = np.empty(last + planar.size, np.int64)
         plan[: layout.HEADER] = header
         if added.size:
             added = added.copy()
@@ -557,7 +562,8 @@ class NearTables:
             ends[ends == self.n] = bodies
             plan[at[4] : end] = wrenches.ravel()
         if other is not None:
-            plan[end:] = other
+            plan[end:last] = other
+        plan[last:] = planar
         constant = np.empty(units_at + self.units.size)
         constant[spatial_at:units_at], constant[units_at:] = self.spatial, self.units
         return plan, constant

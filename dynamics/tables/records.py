@@ -67,7 +67,7 @@ HEADER = _record(
     added=layout.ADDED, added_at=layout.ADDED_AT, wrenches=layout.WRENCHES,
     wrench_at=layout.WRENCH_AT, rotors=layout.ROTORS, soft=layout.SOFT, holding=layout.HOLDING,
     dragged=layout.DRAGGED, units_at=layout.UNITS_AT, stiff_numbers=layout.STIFF_NUMBERS,
-    soft_contacts=layout.SOFT_CONTACTS,
+    soft_contacts=layout.SOFT_CONTACTS, planar_at=layout.PLANAR_AT,
 )  # fmt: skip
 BODY = _record(
     np.float64, layout.BODY_SIZE,

@@ -17,6 +17,7 @@ from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.observables import measure as kernel
 from dynamics.tables.model_tables import (
     lasting,
+    programs_of,
     residual_of,
     settling_columns,
     solver_sizes,
@@ -111,7 +112,7 @@ class Workspace:
         self._memory = WorkMemory() if memory is None else memory
         self._model = model
         self._rows_of: dict[tuple[int, int], int] = {}  # rows of groups, for `measured`
-        programs = [one.program for one in (tables.symbolic, tables.fallback) if one is not None]
+        programs = programs_of(tables)
         graph = tables.symbolic.graph
         step = 0 if self.stages is not None else int(self.plan[layout.WORK_SIZE])
         self._lay(programs, graph.nnz, step)

@@ -95,6 +95,18 @@ class Work(NamedTuple):
 
 
 @record
+class Planar(NamedTuple):
+    """Newton's equations in the plane of a planar mechanism: see `interval.planar`."""
+
+    table: Any  # plan from place PLANAR_AT on
+    program: Any  # of their block graph; (0,) where the mechanism is not planar
+    state: Any  # (PLANAR_STATE,)
+    values: Any  # (entries,): blocks of their matrix
+    rhs: Any  # (inner,)
+    solution: Any  # (inner,)
+
+
+@record
 class Solver(NamedTuple):
     """Matrix of an interval and its factors, as `graphsys.kernels` takes them."""
 
@@ -107,6 +119,7 @@ class Solver(NamedTuple):
     solution: Any  # (N,)
     columns: Any  # right-hand sides of `gauss_seidel` side by side; None without contacts
     matrix: Any  # tables of the block graph; empty without contacts
+    planar: Any  # `Planar`
 
 
 @record

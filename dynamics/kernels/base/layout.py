@@ -44,7 +44,14 @@ DRAGGED = 27  # bodies with drag
 UNITS_AT = 28  # place in constant of the units of rows
 STIFF_NUMBERS = 29  # numbers of a state about stiff forces, after those of contacts; 0: none
 SOFT_CONTACTS = 30  # 1 if any contact or limit has a compliance
-HEADER = 31
+PLANAR_AT = 31  # equations in the plane of a planar mechanism; 0: it is none
+HEADER = 32
+
+# Planar mechanism, from place PLANAR_AT: how many numbers follow of each kind, then the unknowns in
+# the plane, those out of it and the places of their units (of bodies before LIGHTNESS, of rows after
+# UNITS_AT), the places in the matrix values of blocks in the plane, and their program
+INNER, OUTER, ENTRIES, PROGRAM_SIZE = 0, 1, 2, 3
+PLANAR_HEADER = 4
 
 # One group in plan
 A, B = 0, 1  # bodies; BODIES is the world
@@ -239,6 +246,11 @@ ISLAND_SIZE = 16
 #: Phases: its equations are being solved, are solved, or wait for another start.
 OPEN, SETTLED, LOST = 1.0, 0.0, -1.0
 
+# State of the solver of a planar mechanism: whether its factors are those of the equations in the
+# plane alone, then the residuals out of it, over units, that let the factorization be so
+TAKEN, BALANCED, CLOSED = 0, 1, 2
+PLANAR_STATE = 3
+
 # State: poses, momenta, velocities of this and the last interval, multipliers, contacts, and what
 # is kept of stiff forces
 POSE = 7  # x (world), q
@@ -261,6 +273,11 @@ def node_size(bodies: int, all_rows: int, wrenches: int = 0) -> int:
     return (POSE + 9) * (bodies + 1) + 15 * all_rows + 1 + forces_size(bodies, wrenches)
 
 
+def planar_work_size(inner: int, entries: int) -> int:
+    """Length of the work arrays of a planar mechanism: see `Planar`."""
+    return PLANAR_STATE + entries + 2 * inner if inner else 0
+
+
 def contact_work_size(contacts: int, bodies: int) -> int:
     """Length of the work arrays of contacts, the list of those that act, sums and islands."""
     own = (CONTACT_WORK + 1) * contacts + 1 + SUMS
@@ -275,6 +292,7 @@ def work_size(
     slots: int = 0,
     wrenches: int = 0,
     lates: int = 0,
+    planar: int = 0,
 ) -> int:
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
@@ -282,4 +300,4 @@ def work_size(
     saved = (2 if contacts else 1) * state_size(bodies, rows, slots + lates) + 6 * TWIST * bodies
     settled = GAUSS_SEIDEL_WORK + 2 * COLUMNS * unknowns if contacts else 0
     touching = contact_work_size(contacts, bodies) + settled
-    return 2 * node + (3 + STORED) * unknowns + saved + slots + touching
+    return 2 * node + (3 + STORED) * unknowns + saved + slots + touching + planar

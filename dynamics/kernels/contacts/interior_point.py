@@ -71,7 +71,8 @@ from dynamics.kernels.contacts.rows import (
 )
 from dynamics.kernels.contacts.servo_ranges import stay_in_range
 from dynamics.kernels.interval.matrix import assemble
-from graphsys.kernels import factorize, solve
+from dynamics.kernels.interval.planar import factorize_system
+from graphsys.kernels import solve
 
 MOST_ITERATIONS = 30
 #: Starts of an interval, warm and cold, and again with contacts that were passed.
@@ -129,10 +130,7 @@ def interior_attempt(
             kept[i] = r[i]
         most = condense_without_barrier(plan, constant, h, least, x, c, contacts, r)
         add_contacts(plan, contacts, values)
-        failed = factorize(
-            program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
-        )
-        if failed != 0:
+        if factorize_system(plan, constant, program, h, False, True, solver) != 0:
             return SINGULAR
         info[FACTORIZATIONS] += 1.0
         predicts = most > ARRIVED * least

@@ -42,7 +42,7 @@ from dynamics.kernels.contacts.refinement import solve_refined
 from dynamics.kernels.contacts.rows import groups_at_end
 from dynamics.kernels.contacts.servo_ranges import go_all_the_way, stay_in_range
 from dynamics.kernels.interval.matrix import assemble
-from graphsys.kernels import factorize, factorize_plain
+from dynamics.kernels.interval.planar import factorize_system, suit
 
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14
@@ -58,18 +58,6 @@ FALL = 0.01
 #: Momentum error over the tolerance below which the next iteration is a chord step: it keeps the
 #: factors. Always factorizing takes 1.2 times as long (quadruped that stands, hinge at a limit).
 NEAR = 1e2
-
-
-@kernel
-def factorize_contacts(plan, program, contacts, solver):
-    """Factorize the matrix; 0, or not. Stiff contacts of two bodies alone make blocks weak."""
-    if join_bodies(plan, contacts):
-        return factorize(
-            program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
-        )
-    return factorize_plain(
-        program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
-    )
 
 
 @kernel
@@ -121,7 +109,7 @@ def path_attempt(
         hold(plan, contacts, r)
         lower(plan, FALL, contacts)
         again, rows = rows > 0, 0
-        if fresh and speed <= NEAR * tolerance:
+        if fresh and speed <= NEAR * tolerance and suit(plan, constant, h, solver):
             chord_steps(plan, constant, h, x, c, contacts, r)
             forget_errors(plan, contacts)  # old factors may gain little, short of rounding
             fresh = False
@@ -134,7 +122,8 @@ def path_attempt(
             assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
             add_contacts(plan, contacts, values)
-            if factorize_contacts(plan, program, contacts, solver) != 0:
+            plain = not join_bodies(plan, contacts)  # stiff contacts of two alone make blocks weak
+            if factorize_system(plan, constant, program, h, plain, rows > 0, solver) != 0:
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
             fresh = rows == 0

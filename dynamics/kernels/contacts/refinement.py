@@ -9,7 +9,8 @@ from dynamics.kernels.base.copying import copy_numbers
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import BODIES, BODY_SIZE, IMPULSE, TWIST
 from dynamics.kernels.base.six import largest, most_of, nothing, products
-from graphsys.kernels import solve, subtract_matrix_product
+from dynamics.kernels.interval.planar import solve_system
+from graphsys.kernels import subtract_matrix_product
 
 #: Error of momenta that a solution of the linear equations may leave: part of that before the
 #: iteration, and part of the tolerance.
@@ -34,7 +35,7 @@ def solve_refined(plan, constant, program, before, tolerance, solver):
     rows = solver.rhs.size
     left, change = solver.columns[:rows], solver.columns[rows : 2 * rows]
     size, start, first, neighbor, diagonal, block = solver.matrix
-    solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
+    solve_system(program, solver, solver.rhs, solver.solution)
     for _ in range(REFINEMENTS):
         copy_numbers(solver.rhs, 0, left, 0, rows)
         subtract_matrix_product(
@@ -43,6 +44,6 @@ def solve_refined(plan, constant, program, before, tolerance, solver):
         )  # fmt: skip
         if momentum_error(plan, constant, left) <= max(LEFT * before, LEAST * tolerance):
             return
-        solve(program, solver.factors, left, 1, solver.workspace, change)
+        solve_system(program, solver, left, change)
         for i in range(rows):
             solver.solution[i] += change[i]

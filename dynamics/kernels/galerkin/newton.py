@@ -84,6 +84,12 @@ def factorize(plan, constant, program, equations, rough, part, work, solver):
     return linear.factorize(program, values, 1e-15, solver.magnitude, solver.factors, solver.status)
 
 
+@inlined
+def suit(plan, constant, equations, solver):
+    """Factors are for any r."""
+    return True
+
+
 @kernel
 def solve(plan, program, equations, rough, work, solver):
     """dx <- A^-1 r with the factors of A at this x or an earlier one."""
@@ -96,4 +102,4 @@ def solve(plan, program, equations, rough, work, solver):
         linear.solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
 
 
-attempt = make_attempt(evaluate, add_slopes, factorize, solve)
+attempt = make_attempt(evaluate, add_slopes, factorize, suit, solve)

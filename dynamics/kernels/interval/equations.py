@@ -6,12 +6,13 @@ from dynamics.kernels.base.jit import inlined, kernel, pointer, record
 from dynamics.kernels.base.layout import BODIES, HOLDING, JOINTS, ROTORS, WRENCHES
 from dynamics.kernels.interval.matrix import assemble, relax
 from dynamics.kernels.interval.newton import make_attempt
+from dynamics.kernels.interval.planar import factorize_system, solve_system
+from dynamics.kernels.interval.planar import suit as factors_suit
 from dynamics.kernels.interval.residual import residual
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import evaluate as evaluate_rows
 from dynamics.kernels.rows.rows import roll
 from dynamics.kernels.rows.wrench import add_user_slopes, update_user_impulse
-from graphsys import kernels as linear
 
 
 @record
@@ -60,15 +61,19 @@ def factorize(plan, constant, program, equations, rough, part, work, solver):
         add_user_slopes(plan, h, node.f, values)
     if part < 1.0:
         relax(plan, constant, part, values)
-    return linear.factorize(
-        program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
-    )
+    return factorize_system(plan, constant, program, h, False, False, solver)
+
+
+@inlined
+def suit(plan, constant, equations, solver):
+    """Whether the factors are for this r."""
+    return factors_suit(plan, constant, equations.h, solver)
 
 
 @inlined
 def solve(plan, program, equations, rough, work, solver):
     """dx <- A^-1 r with the factors of A at this x or an earlier one."""
-    linear.solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
+    solve_system(program, solver, solver.rhs, solver.solution)
 
 
-attempt = make_attempt(evaluate, add_slopes, factorize, solve)
+attempt = make_attempt(evaluate, add_slopes, factorize, suit, solve)

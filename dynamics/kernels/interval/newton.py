@@ -54,8 +54,8 @@ class Goal(NamedTuple):
     closed: Any  # of constraints, over the unit of length, or rad
 
 
-def make_attempt(evaluate, add_slopes, factorize, solve):
-    """Kernel `attempt` of the module of some ``equations``, whose four functions it calls.
+def make_attempt(evaluate, add_slopes, factorize, suit, solve):
+    """Kernel `attempt` of the module of some ``equations``, whose five functions it calls.
 
     The module has to assign it to that name: machine code is found by module and name.
 
@@ -66,7 +66,8 @@ def make_attempt(evaluate, add_slopes, factorize, solve):
 
     ``factorize(plan, constant, program, equations, rough, part, work, solver)`` factorizes the
     matrix at ``work.x``, with a part of the loops' regularization. ``solve(plan, program,
-    equations, rough, work, solver)`` writes the change ``work.dx`` by these factors.
+    equations, rough, work, solver)`` writes the change ``work.dx`` by these factors, which later
+    residuals may not ``suit(plan, constant, equations, solver)``.
     """
 
     def attempt(
@@ -114,6 +115,7 @@ def make_attempt(evaluate, add_slopes, factorize, solve):
                 fresh = age < 0 or worst * merit**s > level * before**s
             else:
                 fresh = age < 0 or merit > KEEP * before
+            fresh = fresh or not suit(plan, constant, equations, solver)
             if not fresh:
                 solve(plan, program, equations, rough, work, solver)
                 fresh = (

@@ -33,8 +33,8 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import dot, load3, multiply_matrix
+from dynamics.kernels.interval.planar import solve_system
 from dynamics.kernels.rows.forces import inner
-from graphsys.kernels import solve
 
 #: Part of the kinetic energy above which the change of velocities has an interval cut.
 LARGEST_ROTATION_ENERGY = 0.05
@@ -77,7 +77,7 @@ def rotation_energy(plan, constant, program, node, trial, u, solver):
     rhs, solution = solver.rhs, solver.solution
     if not rotated_constraints(plan, constant, node.G, trial.G, u, rhs):
         return 0.0
-    solve(program, solver.factors, rhs, 1, solver.workspace, solution)
+    solve_system(program, solver, rhs, solution)
     change = energy = 0.0
     n = plan[BODIES]
     for i in range(TWIST * n, TWIST * n + plan[ROWS]):

@@ -14,6 +14,7 @@ from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.contacts.sweep import passed
 from dynamics.kernels.interval.equations import Equations, attempt
 from dynamics.kernels.interval.newton import EPS, Goal
+from dynamics.kernels.interval.planar import set_tolerances
 from dynamics.kernels.interval.residual import extent
 
 
@@ -47,6 +48,7 @@ def solve_interval(
 ):  # fmt: skip
     """Solve the equations of an interval; iterations, or what went wrong."""
     h = part.length
+    set_tolerances(plan, constant, settings, node.pose, solver.planar)
     if columns is None:
         tolerance = settings[TOLERANCE]
         closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node.pose))

@@ -63,6 +63,7 @@ from dynamics.kernels.base.step_info import (
 from dynamics.kernels.contacts.rows import bounced, groups_at_end
 from dynamics.kernels.interval.energy_audit import constraint_work
 from dynamics.kernels.interval.energy_balance import energy_rises, held_by_contacts, kinetic
+from dynamics.kernels.interval.planar import planar_of
 from dynamics.kernels.interval.predictor import advance_history, predict
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import conservative, damp, drive, push
@@ -347,11 +348,6 @@ def arrays_of(plan, state, work, solver, info):
         node, trial = trial, node
     x, kept = pointer(work, at), pointer(work, at + 3 * N)
     rhs, solution = work[at + N : at + 2 * N], work[at + 2 * N : at + 3 * N]
-    values, magnitude, factors, workspace, status, columns = solver[:6]
-    linear = Solver(
-        values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status,
-        rhs=rhs, solution=solution, columns=columns, matrix=solver[6:],
-    )  # fmt: skip
     at += (3 + STORED) * N
     kick = pointer(work, at)
     past = (motion_of(plan, state).u_prev, pointer(work, at + 2 * m), pointer(work, at + 3 * m))
@@ -361,6 +357,12 @@ def arrays_of(plan, state, work, solver, info):
     at += state.size
     reached = work[at : at + state.size * min(1, plan[CONTACTS])]
     at += reached.size
+    planar, at = planar_of(plan, work, at)
+    values, magnitude, factors, workspace, status, columns = solver[:6]
+    linear = Solver(
+        values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status,
+        rhs=rhs, solution=solution, columns=columns, matrix=solver[6:], planar=planar,
+    )  # fmt: skip
     scratch = Work(
         x=x, r=pointer(rhs, 0), dx=pointer(solution, 0), kept=kept, kick=kick, given=given,
         past=past,

@@ -1,0 +1,148 @@
+"""Linear equations of Newton's method; of a planar mechanism those in its plane alone.
+
+A mechanism is planar if one plane is its plane of symmetry and its joints hold all bodies to it
+(`dynamics.tables.planar`). Each unknown and each equation then is in the plane, where a reflection
+leaves it as it is, or out of it, where a reflection reverses it: of a body two velocities and one
+angular velocity are in the plane, of a hinge two rows. No block of the matrix joins the two kinds.
+So where residuals out of the plane are within the tolerances, Newton's step changes nothing out of
+it, and blocks of 3 and 2 rows are factorized instead of 6 and 5. Where anything acts out of the
+plane, or joints are open there, residuals show it, and all equations are solved together.
+Convergence is always that of all residuals.
+"""
+
+from dynamics.kernels.base.arguments import Planar
+from dynamics.kernels.base.jit import inlined, kernel, lazy, pointer
+from dynamics.kernels.base.layout import (
+    BALANCED,
+    BODIES,
+    CLOSED,
+    CONTACTS,
+    ENTRIES,
+    IMPULSE,
+    INNER,
+    LIGHTNESS,
+    OUTER,
+    PLANAR_AT,
+    PLANAR_HEADER,
+    PLANAR_STATE,
+    PROGRAM_SIZE,
+    TAKEN,
+    TWIST,
+    UNITS_AT,
+)
+from dynamics.kernels.base.settings import CONTACT_TOLERANCE, TOLERANCE
+from dynamics.kernels.interval.newton import EPS
+from dynamics.kernels.interval.residual import extent
+from graphsys.kernels import factorize, factorize_plain, solve
+
+
+@inlined
+def planar_of(plan, work, at):
+    """`Planar` of a plan, with its arrays in the workspace from place ``at``; the place after."""
+    table, inner, entries, outer, size, own = plan[PLANAR_AT], 0, 0, 0, 0, 0
+    if table > 0:
+        inner, outer, own = plan[table + INNER], plan[table + OUTER], PLANAR_STATE
+        entries, size = plan[table + ENTRIES], plan[table + PROGRAM_SIZE]
+    program = table + PLANAR_HEADER + inner + 2 * outer + entries
+    a = at + own
+    b = a + entries
+    c = b + inner
+    planar = Planar(
+        table=pointer(plan, table), program=plan[program : program + size],
+        state=pointer(work, at), values=work[a:b], rhs=work[b:c], solution=work[c : c + inner],
+    )  # fmt: skip
+    return planar, c + inner
+
+
+@kernel
+def set_tolerances(plan, constant, settings, pose, planar):
+    """Residuals out of the plane that are solved, over units: as large as all may be in the end."""
+    if planar.program.size > 0:
+        contacts = plan[CONTACTS] > 0
+        planar.state[BALANCED] = settings[CONTACT_TOLERANCE if contacts else TOLERANCE]
+        planar.state[CLOSED] = max(settings[TOLERANCE], 64.0 * EPS * extent(plan, constant, pose))
+
+
+@lazy("bool")
+def in_plane(plan, constant, h, planar, r):
+    """Whether residuals out of the plane are within the tolerances."""
+    table, last = planar.table, TWIST * plan[BODIES]
+    at = PLANAR_HEADER + table[INNER]
+    units = IMPULSE if plan[CONTACTS] > 0 else LIGHTNESS
+    most, open_most = 0.0, 0.0
+    for k in range(table[OUTER]):
+        i, place = table[at + 2 * k], table[at + 2 * k + 1]
+        if i < last:
+            most = max(most, constant[place + units] * abs(r[i]))
+        else:
+            open_most = max(open_most, constant[plan[UNITS_AT] + place] * abs(r[i]))
+    return most <= planar.state[BALANCED] and h * open_most <= planar.state[CLOSED]
+
+
+@lazy("int")
+def factorize_in_plane(plain, solver):
+    """Factors of the blocks in the plane; as `factorize`."""
+    planar = solver.planar
+    table, values = planar.table, planar.values
+    at = PLANAR_HEADER + table[INNER] + 2 * table[OUTER]
+    for k in range(table[ENTRIES]):
+        values[k] = solver.values[table[at + k]]
+    program = planar.program
+    if plain:
+        return factorize_plain(
+            program, values, 1e-15, solver.magnitude, solver.factors, solver.status
+        )
+    return factorize(program, values, 1e-15, solver.magnitude, solver.factors, solver.status)
+
+
+@lazy("None")
+def solve_in_plane(solver, rhs, solution):
+    """Solution in the plane, 0 out of it."""
+    planar = solver.planar
+    table, inner = planar.table, planar.table[INNER]
+    for k in range(inner):
+        planar.rhs[k] = rhs[table[PLANAR_HEADER + k]]
+    solve(planar.program, solver.factors, planar.rhs, 1, solver.workspace, planar.solution)
+    at = PLANAR_HEADER + inner
+    for k in range(table[OUTER]):
+        solution[table[at + 2 * k]] = 0.0
+    for k in range(inner):
+        solution[table[PLANAR_HEADER + k]] = planar.solution[k]
+
+
+@kernel
+def factorize_system(plan, constant, program, h, plain, whole, solver):
+    """Factors of the matrix, of its blocks in the plane if the right-hand side lies there.
+
+    0, or not. ``plain``: no pivot block is weak. ``whole``: in any case all blocks.
+    """
+    planar = solver.planar
+    if planar.program.size > 0:
+        planar.state[TAKEN] = 1.0
+        if not whole and in_plane(plan, constant, h, planar, pointer(solver.rhs, 0)):
+            if factorize_in_plane(plain, solver) == 0:
+                return 0
+        planar.state[TAKEN] = 0.0
+    values, magnitude = solver.values, solver.magnitude
+    if plain:
+        return factorize_plain(program, values, 1e-15, magnitude, solver.factors, solver.status)
+    return factorize(program, values, 1e-15, magnitude, solver.factors, solver.status)
+
+
+@kernel
+def suit(plan, constant, h, solver):
+    """Whether the factors are for the right-hand side: those in the plane may not be."""
+    planar = solver.planar
+    if planar.program.size > 0 and planar.state[TAKEN] != 0.0:
+        return in_plane(plan, constant, h, planar, pointer(solver.rhs, 0))
+    return True
+
+
+@kernel
+def solve_system(program, solver, rhs, solution):
+    """Solution by the factors of `factorize_system`."""
+    planar = solver.planar
+    if planar.program.size > 0 and planar.state[TAKEN] != 0.0:
+        solve_in_plane(solver, rhs, solution)
+    else:
+        solve(program, solver.factors, rhs, 1, solver.workspace, solution)
