@@ -3,21 +3,39 @@
 import numpy as np
 
 from dynamics.kernels.base import layout
-from dynamics.kernels.base.arguments import Inputs, Motion, Solver, Work, node_of_tuple
+from dynamics.kernels.base.arguments import Inputs, Motion, Planar, Solver, Work, node_of_tuple
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.contacts import gauss_seidel, islands, refinement, rows
 from dynamics.kernels.galerkin import matrix, middle, residual, step
 from dynamics.kernels.galerkin.arguments import Rule, nodes_of_tuple
 from dynamics.kernels.interval import energy_audit, equations
+from dynamics.kernels.interval.planar import planar_of
 from dynamics.kernels.stepping import loop_curvature, resonance
+from dynamics.tables.model_tables import lasting
 from graphsys.kernels import factorize
 
 
+def planar_place(plan):
+    """Place of the work arrays of `Planar` in a workspace of order 2."""
+    state = layout.state_size(*(int(plan[k]) for k in (layout.BODIES, layout.ROWS, layout.SLOTS)))
+    state += int(plan[layout.STIFF_NUMBERS])
+    return lasting(plan) + (2 if plan[layout.CONTACTS] > 0 else 1) * state
+
+
 @kernel
-def solver_of_tuple(solver):
+def not_planar(program, values):
+    """`Planar` of a mechanism in space."""
+    none, nothing = program[:0], values[:0]
+    return Planar(none, none, nothing, nothing, nothing, nothing)
+
+
+@kernel
+def solver_of_tuple(solver, planar):
     """The named tuple of a plain one."""
     values, magnitude, factors, workspace, status, rhs, solution, columns = solver
-    return Solver(values, magnitude, factors, workspace, status, rhs, solution, columns, ())
+    return Solver(
+        values, magnitude, factors, workspace, status, rhs, solution, columns, (), planar
+    )  # fmt: skip
 
 
 @kernel
@@ -26,7 +44,8 @@ def solve_refined(plan, constant, program, before, tolerance, solver, matrix):
     values, magnitude, factors, workspace, status, rhs, solution, columns = solver
     failed = factorize(program, values, 1e-15, magnitude, factors, status)
     linear = Solver(
-        values, magnitude, factors, workspace, status, rhs, solution, columns, matrix
+        values, magnitude, factors, workspace, status, rhs, solution, columns, matrix,
+        not_planar(program, values),
     )  # fmt: skip
     refinement.solve_refined(plan, constant, program, before, tolerance, linear)
     return failed
@@ -102,18 +121,18 @@ def choose_halvings(plan, constant, h, failed, node, mu, u, past, info):
 
 
 @kernel
-def rotation_energy(plan, constant, program, node, trial, u, solver):
+def rotation_energy(plan, constant, program, node, trial, u, work, at, solver):
     """`loop_curvature.rotation_energy`."""
     node, trial = node_of_tuple(node), node_of_tuple(trial)
-    return loop_curvature.rotation_energy(
-        plan, constant, program, node, trial, u, solver_of_tuple(solver)
-    )  # fmt: skip
+    linear = solver_of_tuple(solver, planar_of(plan, work, at)[0])
+    return loop_curvature.rotation_energy(plan, constant, program, node, trial, u, linear)
 
 
 @kernel
 def responses(plan, program, solver, rows, contacts, D):
     """`gauss_seidel.responses`."""
-    gauss_seidel.responses(plan, program, solver_of_tuple(solver), rows, contacts, D)
+    linear = solver_of_tuple(solver, not_planar(program, solver[0]))
+    gauss_seidel.responses(plan, program, linear, rows, contacts, D)
 
 
 @kernel

@@ -8,7 +8,7 @@ from dynamics import zoo
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.stepping import loop_curvature
 from dynamics.tables import inputs
-from tests.dynamics.kernel_calls import rotation_energy
+from tests.dynamics.kernel_calls import planar_place, rotation_energy
 
 H = 0.01
 
@@ -31,7 +31,8 @@ def stepped(model, state):
     u = data[(layout.POSE + layout.TWIST) * n :][: layout.TWIST * n]
     unknowns = layout.TWIST * n + model.n_rows
     solver = (*space.solver, np.empty(unknowns), np.empty(unknowns), np.empty(0))
-    return data, rotation_energy(*space.step_tables, start, end, u, solver)
+    at = planar_place(space.plan)
+    return data, rotation_energy(*space.step_tables, start, end, u, space.work, at, solver)
 
 
 def backwards(model, data):

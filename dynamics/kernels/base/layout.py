@@ -47,9 +47,9 @@ SOFT_CONTACTS = 30  # 1 if any contact or limit has a compliance
 PLANAR_AT = 31  # equations in the plane of a planar mechanism; 0: it is none
 HEADER = 32
 
-# Planar mechanism, from place PLANAR_AT: how many numbers follow of each kind, then the unknowns in
-# the plane, those out of it and the places of their units (of bodies before LIGHTNESS, of rows after
-# UNITS_AT), the places in the matrix values of blocks in the plane, and their program
+# Planar mechanism, from place PLANAR_AT: how many follow of each kind, then unknowns in the plane;
+# unknowns out of it, each with the place of its unit (of bodies before LIGHTNESS, of rows after
+# UNITS_AT); places of entries of the blocks in the plane in the matrix values; their program
 INNER, OUTER, ENTRIES, PROGRAM_SIZE = 0, 1, 2, 3
 PLANAR_HEADER = 4
 
