@@ -213,6 +213,44 @@ def test_walkers_touch_the_ground_as_by_all_equations(both, leg, contact):
     assert one.contact(("foot", "left")).normal_force.max() > 1.0
 
 
+def random_tree(seed):
+    """Boxes on hinges, slides and welds in a plane, some with springs, limits, friction, rotors."""
+    rng = np.random.default_rng(seed)
+    axis = seed % 3
+    normal, across = EYE[axis], EYE[[k for k in range(3) if k != axis]]
+    mechanism = dy.Mechanism(gravity=across.T @ rng.uniform(-8.0, 8.0, 2))
+    ends = [mechanism.world]
+    for k in range(int(rng.integers(2, 7))):
+        body = mechanism.add_body(dy.Box(*rng.uniform(0.1, 0.5, 3), mass=rng.uniform(0.3, 3.0)))
+        options = {
+            "parent_point": across.T @ rng.uniform(-0.5, 0.5, 2),
+            "child_point": across.T @ rng.uniform(-0.3, 0.3, 2), "name": ("joint", k),
+        }  # fmt: skip
+        kind, parent = rng.random(), ends[rng.integers(len(ends))]
+        if kind < 0.1:
+            mechanism.add_joint(dy.Fixed(parent, body, **options))
+        else:
+            options |= {"damping": rng.uniform(0.0, 1.0), "stiffness": rng.uniform(0.0, 30.0)}
+            more = [{}, {"limits": (-0.5, 0.5)}, {"friction": 0.2}, {"armature": 0.05}]
+            options |= more[rng.integers(4)]
+            if kind < 0.7:
+                mechanism.add_joint(dy.Revolute(parent, body, normal, **options))
+            else:
+                mechanism.add_joint(dy.Prismatic(parent, body, across[0], **options))
+        ends.append(body)
+    return mechanism
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_trees_under_random_wrenches_move_as_by_all_equations(both, seed):
+    # every third step is free of wrenches, so that both ways of solving alternate
+    models = both(random_tree(seed))
+    wrenches = np.random.default_rng(seed).normal(size=(40, 6 * models[0].n_bodies))
+    wrenches[::3] = 0.0
+    states = [model.initial_state() for model in models]
+    compare(models, states, 0.4, 1e-9, wrenches=wrenches)
+
+
 def test_a_wrench_sideways_is_carried_by_the_joints(both):
     # all equations, while it changes; 1 N at the second link's centre: 1 N in both hinges
     models = both(chain(2, turns=False))

@@ -132,7 +132,8 @@ def stretched(G, at, phi, s):
 def add_dyad(values, at, G, left, right):
     """values[at:at + 36] <- + G[left:left + 6] right^T, by columns."""
     for j in range(6):
-        put(values, at + 6 * j, plus(load_six(values, at + 6 * j), right[j], G, left))
+        if right[j] != 0.0:  # turns about an axis have three columns, in a plane one
+            put(values, at + 6 * j, plus(load_six(values, at + 6 * j), right[j], G, left))
 
 
 @kernel
