@@ -246,9 +246,21 @@ def held_axis(constant, c, rho, off, aligned, slopes, row, g, G):
         write(G, 12 * row, (0.0, 0.0, 0.0), ta, tb)
 
 
+@inlined
+def turned_angle(constant, c, rho, off, aligned, slopes, row, g, G):
+    """A row that measures the angle about an axis."""
+    value, tb = angle_about(load3(constant, c + AXIS), rho)
+    g[row] = value - constant[c + REST]
+    if slopes:
+        back = rotate(rho, tb)
+        if not aligned:
+            back = rotate(off, back)
+        write(G, 12 * row, ZERO, (-back[0], -back[1], -back[2]), tb)
+
+
 @lazy("None")
 def other(plan, constant, pose, matrix, frames, i, slopes, g, G):
-    """Row i, of no kind that `pin` or `held_axis` are for: apart from these, which are most."""
+    """Row i, of no kind that `pin`, `held_axis` or `turned_angle` are for: these are most."""
     a, b, point_a, point_b = frames.a, frames.b, frames.point_a, frames.point_b
     off, r, gap, rho = frames.off, frames.r, frames.gap, frames.rho
     kind, c = kind_of(plan, i), natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
@@ -277,10 +289,6 @@ def other(plan, constant, pose, matrix, frames, i, slopes, g, G):
                     ta[1] - pitch * back[1],
                     ta[2] - pitch * back[2],
                 )
-    elif kind == ANGLE:
-        value, tb = angle_about(n, rho)
-        if slopes:
-            ta = carried(off, rho, tb)
     elif kind == DOT:
         e = load3(constant, c + SECOND)
         wa, wb = multiply_matrix(matrix, 9 * a, n), multiply_matrix(matrix, 9 * b, e)
@@ -372,6 +380,8 @@ def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
         c = natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
         if kind_of(plan, i) == ROTATION:
             held_axis(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
+        elif kind_of(plan, i) == ANGLE:
+            turned_angle(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
         else:
             frames = Frames(
                 a=a, b=b, point_a=point_a, point_b=point_b, off=off, r=r, gap=gap, rho=rho
