@@ -21,7 +21,12 @@ from graphsys.analysis.cycles import (
     fundamental_cycles,
     spanning_forest,
 )
-from graphsys.analysis.elimination import Elimination, supernodal_program
+from graphsys.analysis.elimination import (
+    Elimination,
+    panels_of_scalars,
+    scalar_fronts,
+    supernodal_program,
+)
 from graphsys.analysis.pivot_supply import (
     NONE,
     Precedence,
@@ -35,9 +40,11 @@ from graphsys.kernels.base.layout import (
     ARENA_TOTAL,
     BY_CONDITION,
     NO_BLOCKS,
+    NODAL_AT,
     NODES,
     ORDER_AT,
     REFINED,
+    SCALARS,
     SYMMETRIC,
     WIDEST,
 )
@@ -153,6 +160,15 @@ class Symbolic:
         return replace(self, program=program)
 
     @cached_property
+    def panels(self) -> Ints:
+        """The program, or where all nodes are single rows its panels without loads and targets."""
+        if not self.program[SCALARS]:
+            return self.program
+        program = panels_of_scalars(self.program, self.graph, bool(self.symmetric))
+        program.setflags(write=False)
+        return program
+
+    @cached_property
     def supernodal_program(self) -> Ints:
         """Program of the same factors by panels alone, without the nodal part.
 
@@ -161,7 +177,7 @@ class Symbolic:
         if self.program[NODES] == 0:
             return self.program
         symmetric = bool(self.symmetric)
-        program = supernodal_program(self.program, self.graph, self.step_node, symmetric)
+        program = supernodal_program(self.panels, self.graph, self.step_node, symmetric)
         program.setflags(write=False)
         return program
 
@@ -517,15 +533,21 @@ def _finished(best: Elimination, candidates: dict[str, float], symmetric: bool |
     best, front, fill, super_start, row_of, program = best.structure()
     if symmetric == HERMITIAN:
         program[SYMMETRIC] = CONJUGATED
-    step_node, rows = best.step_node, best.graph.row_start
-    if step_node.size > SMALL_NODES and np.array_equal(row_of, rows):  # share equal arrays
+    step_node, parent, front_start = best.step_node, best.parent, best.front_start
+    rows, n = best.graph.row_start, best.step_node.size
+    if n > SMALL_NODES and np.array_equal(row_of, rows):  # share equal arrays
         row_of = rows
         super_start = rows if np.array_equal(super_start, rows) else super_start
-        front = best.parent[:-1] if np.array_equal(front, best.parent[:-1]) else front
-        if best.graph.rows == step_node.size:
-            step_node = program[program[ORDER_AT] :][: step_node.size]
+        if best.graph.rows == n:
+            step_node = program[program[ORDER_AT] :][:n]
+        if program[SCALARS]:
+            front_start, front = scalar_fronts(program)
+            after = program[program[NODAL_AT] + n + 1 :][:n]
+            parent = after if np.array_equal(after, parent) else parent
+        elif np.array_equal(front, parent[:-1]):
+            front = parent[:-1]
     return Symbolic(
         best.graph, best.name, candidates, best.precedence, symmetric,
-        step_node, best.parent, best.front_start, front, fill, super_start, row_of, program,
+        step_node, parent, front_start, front, fill, super_start, row_of, program,
         program.item(ARENA_TOTAL), program.item(WIDEST), best.operations,
     )  # fmt: skip

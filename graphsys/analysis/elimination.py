@@ -16,12 +16,22 @@ from graphsys.kernels.analysis.branches import alternate, take_turns
 from graphsys.kernels.analysis.elimination import fronts, renumber
 from graphsys.kernels.analysis.minimum_degree import WORK_ROWS
 from graphsys.kernels.analysis.subtrees import SUBTREE_ROWS, order_subtrees
-from graphsys.kernels.base.layout import NODAL_AT, NODES
+from graphsys.kernels.base.layout import (
+    HEADER,
+    NODAL_AT,
+    NODES,
+    ORDER_AT,
+    REFINED,
+    ROWS,
+    SHORT,
+    SYMMETRIC,
+)
 from graphsys.kernels.program.factor_structure import (
     BLOCK_ROWS,
     ENTRY_ROWS,
     FIXED,
     FREE,
+    LENGTH,
     SIZES,
     STEP_ROWS,
     choose_structure,
@@ -30,6 +40,7 @@ from graphsys.kernels.program.factor_structure import (
     write_program,
     write_updates,
 )
+from graphsys.kernels.program.supernodal import build_program, measure_program
 from graphsys.matrix.graph import BlockGraph
 
 Ints = npt.NDArray[np.int64]
@@ -318,16 +329,44 @@ class Elimination(NamedTuple):
         return joined
 
 
-def supernodal_program(program: Ints, graph: BlockGraph, step_node: Ints, symmetric: bool) -> Ints:
+def supernodal_program(panels: Ints, graph: BlockGraph, step_node: Ints, symmetric: bool) -> Ints:
     """Program of the same factors in which every supernode loads its panels and updates others."""
     n = step_node.size
     position, row_of = empty(n, int64), empty(n + 1, int64)
     position[step_node] = np.arange(n)
     by_step, by_block = _lists(graph)
     list_blocks(graph.tables(), step_node, position, row_of, by_step, by_block)
-    panels = program[: program[NODAL_AT]].copy()
+    panels = (panels[: panels[NODAL_AT]] if panels[NODES] > 0 else panels).copy()
     panels[NODAL_AT] = panels[NODES] = 0
     return _with_updates(panels, row_of, symmetric, by_step, by_block)
+
+
+def panels_of_scalars(program: Ints, graph: BlockGraph, symmetric: bool) -> Ints:
+    """Header, order and panels of a program of single rows."""
+    n = program.item(ROWS)
+    row_of, none = np.arange(n + 1), np.zeros(n, np.bool_)
+    fronts, supernodes = scalar_fronts(program), (row_of, row_of)
+    offset, by_supernode = empty(fronts[1].size, int64), empty((5, n), int64)
+    sizes, order = empty(SIZES, int64), program[program.item(ORDER_AT) :][:n]
+    measure_program(
+        graph.size, none, none, fronts, supernodes, row_of, symmetric, n, offset, by_supernode,
+        sizes,
+    )  # fmt: skip
+    panels = empty(HEADER + 2 * n + sizes.item(LENGTH), int64)
+    build_program(
+        graph.size, order, none, none, fronts, supernodes, row_of, symmetric, offset,
+        by_supernode, sizes, panels,
+    )  # fmt: skip
+    for field in (SYMMETRIC, REFINED, SHORT):
+        panels[field] = program[field]
+    return panels
+
+
+def scalar_fronts(program: Ints) -> tuple[Ints, Ints]:
+    """Where fronts begin, and these, of a program of single rows: views of it."""
+    rows, at = program.item(ROWS), program.item(NODAL_AT)
+    starts = program[at : at + rows + 1]
+    return starts, program[at + rows + 1 :][: starts.item(rows)]
 
 
 def _lists(graph: BlockGraph) -> tuple[Ints, Ints]:

@@ -601,8 +601,8 @@ class CholeskyFactor:
 
     def _root_of(self, found: Factorization) -> Root:
         """Root of factors, or of those of `_by_rows`; tables of a program are made once."""
-        if self._tables is None or self._tables.program is not found.program:
-            self._tables = Tables.of(found.program)
+        if self._tables is None or self._tables.program is not found.panels:
+            self._tables = Tables.of(found.panels)
         by_rows = is_sound(found) and self._tables.size.max(initial=1) == 1
         try:
             return Root(found, self._tables, by_rows)
@@ -626,7 +626,7 @@ class CholeskyFactor:
             found = Factorization(symbolic, self.system.dtype)
             if found._eliminate(single.values) != 0 or not is_sound(found):
                 found = found.stable(single.values, delays=False)[0]
-            return Root(found, Tables.of(found.program), by_rows=True)
+            return Root(found, Tables.of(found.panels), by_rows=True)
         except (SingularPivotError, IndefiniteError):
             pass
         try:

@@ -63,7 +63,7 @@ class Tables:
 
     @classmethod
     def of(cls, program: Ints) -> Tables:
-        """Tables of a program that has all nodes."""
+        """Tables of a program that has all nodes, and panels."""
         order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
         return cls(program, order, *(np.array(table) for table in pivot_blocks(program)))
 
@@ -156,7 +156,7 @@ class Root:
 
     def belongs_to(self, found: Factorization) -> bool:
         """True if this root is of such factors as they are, in their own scaling."""
-        same = found is self._factorization and found.program is self.tables.program
+        same = found is self._factorization and found.panels is self.tables.program
         return same and found.fronts is None and found.scaling is None
 
     def renew(self, supernodes: Ints) -> None:

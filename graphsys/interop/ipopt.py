@@ -264,7 +264,7 @@ class Factors:
         # No front is larger than the square that it was in.
         self._part = np.empty(isqrt(fronts.arrays["front"].size))
         return new_frame(
-            fronts.symbolic.program, *fronts.listed, *fronts.arrays.values(),
+            fronts.symbolic.panels, *fronts.listed, *fronts.arrays.values(),
             fronts.table.reshape(-1), self._info, self._signs, self.bounds, *self._vectors,
             self._part, self._scale,
         )  # fmt: skip

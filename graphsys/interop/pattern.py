@@ -506,8 +506,8 @@ class Pattern:
         if not self.positive_definite or not is_sound(found):
             return None
         tables = self._tables
-        if tables is None or tables.program is not found.program:
-            tables = self._tables = Tables.of(found.program)
+        if tables is None or tables.program is not found.panels:
+            tables = self._tables = Tables.of(found.panels)
         try:
             return Root(found, tables)
         except IndefiniteError:

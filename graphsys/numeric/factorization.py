@@ -16,6 +16,7 @@ from graphsys.kernels.base.layout import (
     PIVOT_RATIO,
     REFINED,
     ROWS,
+    SCALARS,
     SUPERNODES,
     WEAKEST,
 )
@@ -168,6 +169,11 @@ class Factorization:
         self.matrix: Matrix | None = None
         self._solver = self.solves(symbolic, self.arena, None, 0.0, 0, self.fronts)
         self._bind()
+
+    @property
+    def panels(self) -> Ints:
+        """A program that has the panels of the factors."""
+        return self.symbolic.panels if self.program[SCALARS] else self.program
 
     def _bind(self) -> None:
         """Make the callables that work on the arrays."""
@@ -685,6 +691,6 @@ class Factorization:
         """First steps of supernodes with large entries in D^-1, L or W."""
         if self.fronts is not None:
             return []
-        weak = stability.weak_supernodes(self.program, self.arena)
+        weak = stability.weak_supernodes(self.panels, self.arena)
         steps: list[int] = self.symbolic.super_start[weak].tolist()
         return steps

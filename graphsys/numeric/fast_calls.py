@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from graphsys import kernels
 from graphsys.kernels.base.address_table import new_frame
-from graphsys.kernels.base.layout import ROWS, WIDEST, is_nodal
+from graphsys.kernels.base.layout import ROWS, SCALARS, is_nodal
 from graphsys.kernels.single.fused_solve import (
     DONE,
     EPSILON,
@@ -196,7 +196,7 @@ def _kernels(arrays: Arrays) -> tuple[Any, Any, Any]:
     """Kernels that factorize, solve, and do both, for a program and a type of numbers."""
     if not is_nodal(arrays.program, arrays.arena.dtype):
         return factors, solve, factors_and_solution
-    if arrays.program[WIDEST] == 1:
+    if arrays.program[SCALARS]:
         return scalar_factors, solve_scalars, scalar_factors_and_solution
     return nodal_factors, solve_nodal, nodal_factors_and_solution
 

@@ -138,7 +138,7 @@ class Fronts:
     _gathered: tuple[Array, Array, Ints, Ints] | None = field(init=False, default=None)
 
     def __post_init__(self, entries: tuple[Ints, Ints] | None) -> None:
-        program = self.symbolic.program
+        program = self.symbolic.panels
         factors, names, largest, space = front_sizes(program)
         self.table = np.zeros((int(program[SUPERNODES]), FRONT_FIELDS), np.int64)
         self.listed = self._list(entries)
@@ -154,7 +154,7 @@ class Fronts:
 
     def _list(self, entries: tuple[Ints, Ints] | None) -> tuple[Ints, Ints, Ints]:
         """Runs of entries of each front, from `list_entries`."""
-        program = self.symbolic.program
+        program = self.symbolic.panels
         row, column = coordinates(self.symbolic.graph) if entries is None else entries
         if entries is not None or not self.symbolic.symmetric:
             return self._runs(row, column, None)
@@ -169,7 +169,7 @@ class Fronts:
 
     def _runs(self, row: Ints, column: Ints, chosen: Ints | None) -> tuple[Ints, Ints, Ints]:
         """Runs of the chosen entries, or of all."""
-        program = self.symbolic.program
+        program = self.symbolic.panels
         start, rows = np.empty(len(self.table) + 1, np.int64), int(program[ROWS])
         source, target = np.empty((2, row.size if chosen is None else chosen.size), np.int64)
         work = np.empty((2, rows), np.int64)
@@ -212,7 +212,7 @@ class Fronts:
         values : ndarray, shape (graph.nnz,)
             Equilibrated.
         """
-        program, info = self.symbolic.program, np.zeros(INFO)
+        program, info = self.symbolic.panels, np.zeros(INFO)
         good, weak = self.thresholds
         most = float(program[ROWS]) if self.is_weak else np.inf
         while True:
@@ -341,7 +341,7 @@ class Fronts:
 
         Both are 0 where a weak pivot may be no more than rounding errors.
         """
-        signs, sums = np.empty(3), np.empty(int(self.symbolic.program[ROWS]))
+        signs, sums = np.empty(3), np.empty(int(self.symbolic.panels[ROWS]))
         names, factors = self.arrays["names"], self.arrays["factors"]
         count_signs(self.table.reshape(-1), names, factors, sums, signs)
         if self.is_weak and not signs[LEAST_SIGN] >= self.least_certain:
@@ -350,18 +350,18 @@ class Fronts:
 
     def solve(self, b: Array, count: int, transposed: bool) -> Array:
         """Solution of A x = b, or of A^T x = b, for ``count`` columns, flat."""
-        y, x = np.empty((2, int(self.symbolic.program[ROWS])), self.dtype)
+        y, x = np.empty((2, int(self.symbolic.panels[ROWS])), self.dtype)
         # The largest front is not larger than the square that it was in.
         part, out = np.empty(isqrt(self.arrays["front"].size), self.dtype), np.empty_like(b)
         solve_fronts(
-            self.symbolic.program, self.table.reshape(-1), self.arrays["names"],
+            self.symbolic.panels, self.table.reshape(-1), self.arrays["names"],
             self.arrays["factors"], b, count, transposed, y, x, part, out,
         )  # fmt: skip
         return out
 
     def selected_inverse(self) -> Array:
         """Blocks of the inverse in the layout of `System.values`, from the roots down."""
-        program, fronts, names = self.symbolic.program, self.table.reshape(-1), self.arrays["names"]
+        program, fronts, names = self.symbolic.panels, self.table.reshape(-1), self.arrays["names"]
         rows, count = int(program[ROWS]), len(self.table)
         position, place_row, place_column = np.empty((3, rows), np.int64)
         position[program[int(program[ORDER_AT]) :][:rows]] = np.arange(rows)

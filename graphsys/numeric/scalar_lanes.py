@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from graphsys.kernels.base.layout import (
     ARENA_TOTAL,
-    NODES,
     ROWS,
     SCALAR_FILL_AT,
     SCALAR_FILLS,
+    SCALARS,
     SHORT,
-    SUPERNODES,
-    WIDEST,
 )
 from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.batch.scalar_ldu import STATE, solve_scalars_once
@@ -31,7 +29,7 @@ Ints = NDArray[np.int64]
 
 def has_scalar_table(program: Ints) -> bool:
     """True if all nodes of a program are single rows, eliminated one by one."""
-    return bool(0 < program[NODES] == program[SUPERNODES] and program[WIDEST] == 1)
+    return bool(program[SCALARS])
 
 
 class ScalarArrays(NamedTuple):

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from graphsys import kernels
 from graphsys.errors import InaccurateSolutionWarning
-from graphsys.kernels.base.layout import is_nodal
+from graphsys.kernels.base.layout import SCALARS, is_nodal
 from graphsys.kernels.single.refinement import FINE, GOOD
+from graphsys.kernels.single.scalar_ldu import solve_scalars
 from graphsys.kernels.single.substitution import solve_nodal
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.equilibration import Scaling
@@ -195,7 +196,8 @@ class Solver:
         symbolic, size = self.symbolic, flat.size
         work, x = np.empty(size + symbolic.widest, flat.dtype), np.empty(size, flat.dtype)
         if self.nodal and count == 1 and not transposed:
-            failed = solve_nodal(symbolic.program, self.arena, flat, work, x)
+            substitute = solve_scalars if symbolic.program[SCALARS] else solve_nodal
+            failed = substitute(symbolic.program, self.arena, flat, work, x)
         else:
             substitute = kernels.solve_transposed if transposed else kernels.solve
             failed = substitute(symbolic.program, self.arena, flat, count, work, x)

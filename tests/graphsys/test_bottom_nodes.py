@@ -215,17 +215,19 @@ def test_the_row_of_a_singular_pivot_comes_back(step):
         system.factorize(symbolic)
 
 
-def test_tables_of_a_tree_of_scalars_take_35_integers_a_node():
+def test_tables_of_a_tree_of_scalars_take_16_integers_a_node():
     n = 2000
     system = random_system(gs.random_tree(n, seed=1), 1)
     symbolic, graph = system.analyze(), system.graph
-    # its place, order; panel: 7 fields, pivot block, run; node: 2, a neighbour 5, an update 4
-    assert symbolic.program.size == HEADER + n * (1 + 1 + 8 + 2) + (n - 1) * (3 + 5 + 4)
+    # user's row, start and row of the front, pivot; L, W, an update from and to; 8 in the graph
+    assert symbolic.program.size == HEADER + 4 * n + 1 + 4 * (n - 1)
+    assert sum(table.size for table in graph.tables()) == 4 * n + 2 + 4 * (n - 1)
     assert symbolic.row_of is graph.row_start and symbolic.super_start is graph.row_start
-    assert np.shares_memory(symbolic.step_node, symbolic.program)
-    assert np.shares_memory(symbolic.front, symbolic.parent)
+    shared = "step_node", "front_start", "front", "parent"
+    for name in shared:
+        assert np.shares_memory(getattr(symbolic, name), symbolic.program)
     again = pickle.loads(pickle.dumps(symbolic))
-    for name in ("step_node", "front", "row_of", "super_start"):
+    for name in (*shared, "row_of", "super_start"):
         assert np.array_equal(getattr(again, name), getattr(symbolic, name))
         assert not getattr(symbolic, name).flags.writeable
 

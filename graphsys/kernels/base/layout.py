@@ -12,7 +12,9 @@ starts         for each supernode: where its part of the panels begins
 panels         for each supernode: (p, q, first, lower, upper, pivots, runs), then the sizes of its
                pivot blocks and its runs (place among the q rows, length, first row); ``upper`` is
                -1 - a place where only one triangle is stored
-nodal          for each of the first ``nodes`` supernodes: its updates, see `nodal_ldu`
+nodal          for each of the first ``nodes`` supernodes: its updates, see `nodal_ldu`; where all
+               of them are single rows, fronts and updates of `scalar_ldu`, and neither starts nor
+               panels
 load           for each block of the other supernodes: (source in values, rows, columns,
                destination in arena, leading dimension)
 targets_at     for each other supernode: where its targets begin
@@ -21,6 +23,8 @@ targets        for each other supernode: how many it has, then for each of them 
                rows, length, place among the target's rows); the first ``column runs`` of them lie
                among the target's pivots
 =============  ==================================================================================
+
+``scalars`` is 1 where all supernodes are single rows of the nodal part, else 0.
 
 Complex numbers, lanes, updates of a part, threads and selected inverses work with panels alone:
 `Symbolic.supernodal_program` is the same program with ``nodes`` = 0, of the same factors.
@@ -44,7 +48,7 @@ There are three magnitudes for each row, see `growth`. Where nodes are ``short``
 
 from graphsys.kernels.base.jit import inlined, interpreted, kernel
 
-VERSION = 12
+VERSION = 13
 
 #: Status of kernels that were compiled with another layout, as those in code that a user's numba
 #: has cached before an update: nothing was read or written.
@@ -71,8 +75,9 @@ STALE = -2
     REFINED,
     ONE_TRIANGLE,
     SCALED,
+    SCALARS,
     HEADER,
-) = range(21)
+) = range(22)
 
 #: Values of ``program[SYMMETRIC]``, which is 0 where A has no symmetry: A = A^T and A = A^H.
 TRANSPOSE, HERMITIAN = 1, 2
@@ -85,8 +90,8 @@ TARGET_FIELDS = 7
 LOAD_FIELDS = 5
 #: Fields of the nodal part.
 NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 2, 5, 4
-#: Fields of its panel that a node begins with where nodes have several rows: what it reads lies
-#: together then. Without them chains and trees of nodes of 2 to 6 rows take 2 to 8 % longer.
+#: Fields of its panel that a node begins with: what it reads lies together then. Without them
+#: chains and trees of nodes of 2 to 6 rows take 2 to 8 % longer.
 REPEATED = 5
 # Places in a node, after these.
 NEIGHBOURS, DIAGONAL = range(NODE_FIELDS)
@@ -130,9 +135,9 @@ def only_nodes(program):
 
 
 @inlined
-def repeated(program):
-    """How many fields of its panel a node of the nodal part repeats."""
-    return REPEATED if program[WIDEST] > 1 else 0
+def only_scalars(program):
+    """True if all supernodes are single rows: `scalar_ldu` factorizes real numbers."""
+    return program[SCALARS] != 0
 
 
 @inlined

@@ -14,13 +14,13 @@ from graphsys.kernels.base.layout import (
     NODAL_AT,
     NODE_FIELDS,
     ORDER_AT,
+    REPEATED,
     ROWS,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
     UPDATE_FIELDS,
     WORK_AT,
-    repeated,
 )
 from graphsys.kernels.base.widths import LANES, SMALL
 from graphsys.kernels.batch.ldu import lane_growth, pass_over
@@ -77,7 +77,6 @@ def solve_nodes(
     zeros, steps = LANES * program[WORK_AT], LANES * program[ARENA_TOTAL]
     scratch = steps + LANES * SMALL * SMALL
     symmetric, far = program[SYMMETRIC] != 0, is_far(values.size, values) and nnz > 0
-    copied = repeated(program)
     for g in range(first_group, last_group):
         system = min(LANES * g, count - LANES)
         values_at = system * nnz
@@ -97,9 +96,9 @@ def solve_nodes(
         for lane in range(system, system + LANES):
             ratio[lane] = 1.0
         at = program[NODAL_AT]
-        for s in range(program[SUPERNODES]):
-            panel = at if copied > 0 else program[program[STARTS_AT] + s]
-            at += copied
+        for _ in range(program[SUPERNODES]):
+            panel = at
+            at += REPEATED
             w, q, first = program[panel], program[panel + 1], LANES * program[panel + 2]
             d, upper = LANES * program[panel + 3], LANES * program[panel + 4]
             neighbours, source, m = program[at], program[at + 1], w + q

@@ -13,6 +13,7 @@ from graphsys.kernels.base.layout import (
     UPDATE_FIELDS,
 )
 from graphsys.kernels.program.nodal import append_nodal
+from graphsys.kernels.program.scalars import scalars_length, write_scalars
 from graphsys.kernels.program.supernodal import (
     PIVOT_ROWS,
     build_program,
@@ -181,6 +182,8 @@ def choose_structure(
     )  # fmt: skip
     list_blocks(graph, order, position, row_of, by_step, by_block)
     count = supernodes(size, parent, below, joined, n_last, nodes, super_of, super_start)
+    if 0 < nodes == row_of[n]:
+        return nodes, count, scalars_length(front_start, symmetric)
     sizes = by_block[by_block.size - SIZES :]
     measure_program(
         size, joined, cut, (front_start, front), (super_of, super_start[: count + 1]), row_of,
@@ -191,8 +194,7 @@ def choose_structure(
         several = front_start[k + 1] - front_start[k]
         met += several
         pairs += several * (several + 1) // 2 if symmetric else several * several
-    fields = NODE_FIELDS + (REPEATED if sizes[COLUMNS] > 1 else 0)
-    nodal = nodes * fields + met * NEIGHBOUR_FIELDS + pairs * UPDATE_FIELDS
+    nodal = nodes * (REPEATED + NODE_FIELDS) + met * NEIGHBOUR_FIELDS + pairs * UPDATE_FIELDS
     return nodes, count, HEADER + row_of[n] + count + sizes[LENGTH] + nodal
 
 
@@ -236,6 +238,12 @@ def write_program(
     """Program of what `choose_structure` found, with how many nodes are ``short`` of pivots."""
     n, m = row_of.size - 1, (by_block.size - SIZES) // BLOCK_ROWS
     size, user_row, super_of, work = by_step[0, :n], by_step[1], by_step[3], by_step[10]
+    loads = _loads(by_step, by_block, m)
+    if 0 < nodes == row_of[n]:  # single rows
+        write_scalars(
+            size, user_row, step_fronts, symmetric, loads, short, work, by_entry[1:], program
+        )
+        return
     at = build_program(
         size, user_row, joined, cut, step_fronts, (super_of, super_start), row_of, symmetric,
         by_entry[0], by_step[4:9], by_block[5 * m :], program,
@@ -243,7 +251,7 @@ def write_program(
     program[SHORT] = short
     if nodes > 0:
         append_nodal(
-            size, row_of, super_of, step_fronts, symmetric, _loads(by_step, by_block, m), nodes,
+            size, row_of, super_of, step_fronts, symmetric, loads, nodes,
             by_entry[0], work, by_entry[1:], program, at,
         )  # fmt: skip
 

@@ -9,7 +9,6 @@ from graphsys.kernels.base.layout import (
     REPEATED,
     STARTS_AT,
     UPDATE_FIELDS,
-    WIDEST,
     WORK_AT,
 )
 from graphsys.kernels.program.updates import block_place
@@ -57,7 +56,7 @@ def append_nodal(
     for k in range(nodes):
         first, last = front_start[k], front_start[k + 1]
         panel = program[starts + k]
-        for field in range(REPEATED if program[WIDEST] > 1 else 0):
+        for field in range(REPEATED):
             program[at] = program[panel + field]
             at += 1
         program[at] = last - first
@@ -87,7 +86,8 @@ def append_nodal(
                         source, lds = diagonal_at[i], size[i]
                     touched[i] = True
                 else:
-                    entry = _find(front, front_start[earlier], front_start[earlier + 1], max(i, j))
+                    own, end = front_start[earlier], front_start[earlier + 1]
+                    entry = find_entry(front, own, end, max(i, j))
                     if i > j:
                         here, mine = touched_lower[entry], load_lower
                         touched_lower[entry] = True
@@ -107,7 +107,7 @@ def append_nodal(
 
 
 @interpreted
-def _find(front, first, last, k):
+def find_entry(front, first, last, k):
     """Place of k in the ascending front[first:last]."""
     while first < last:
         middle = (first + last) // 2

@@ -7,10 +7,6 @@ from graphsys.kernels.base.layout import (
     AT_ONCE,
     BY_PIVOTS,
     HEADER,
-    LOAD_AT,
-    LOADS,
-    NODAL_AT,
-    NODES,
     ONE_TRIANGLE,
     ORDER_AT,
     PANEL_FIELDS,
@@ -22,7 +18,6 @@ from graphsys.kernels.base.layout import (
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
-    TARGETS_AT,
     VERSION,
     WEAK_WORK,
     WIDEST,
@@ -202,42 +197,48 @@ def build_program(
     """
     front_start, front = fronts
     super_start = supernodes[1]
-    n, count, rows = size.size, super_start.size - 1, row_of[size.size]
+    count, rows = super_start.size - 1, row_of[size.size]
     upper = by_supernode[3]
     arena, widest, scaled = sizes[0], sizes[1], sizes[3]
-    program[PROGRAM_VERSION] = VERSION
-    program[ROWS] = rows
-    program[SUPERNODES] = count
-    program[SYMMETRIC] = 1 if symmetric else 0
-    program[REFINED] = BY_PIVOTS
-    program[WORK_AT] = arena
-    program[ARENA_SIZE] = arena
-    program[ORDER_AT] = HEADER
-    program[STARTS_AT] = HEADER + rows
-    program[PANELS_AT] = program[STARTS_AT] + count
-    program[WIDEST] = widest
-    program[NODAL_AT] = program[NODES] = program[LOAD_AT] = program[LOADS] = 0
-    program[TARGETS_AT] = 0
-    work = max(WORK_COLUMNS * widest, WEAK_WORK)
-    if widest > PIVOT_ROWS and work < MEDIUM_WORK:
-        work = MEDIUM_WORK
-    program[ARENA_TOTAL] = arena + work + scaled
-    program[ONE_TRIANGLE], program[SCALED] = 0, work
+    write_header(program, rows, count, symmetric, arena, widest, scaled)
     for s in range(count):
         program[ONE_TRIANGLE] += upper[s] < 0
 
-    at = HEADER
-    for k in range(n):
-        for r in range(size[k]):
-            program[at] = user_row[k] + r
-            at += 1
-
+    at = write_order(program, size, user_row)
+    program[STARTS_AT], program[PANELS_AT] = at, at + count
     at = program[PANELS_AT]
     for s in range(count):
         program[program[STARTS_AT] + s] = at
         at = _put_panel(
             program, at, s, size, joined, cut, fronts, super_start, row_of, offset, by_supernode
         )
+    return at
+
+
+@interpreted
+def write_header(program, rows, count, symmetric, arena, widest, scaled):
+    """Header of a program without parts."""
+    for k in range(HEADER):
+        program[k] = 0
+    program[PROGRAM_VERSION], program[ROWS], program[SUPERNODES] = VERSION, rows, count
+    program[SYMMETRIC] = 1 if symmetric else 0
+    program[REFINED] = BY_PIVOTS
+    program[WORK_AT] = program[ARENA_SIZE] = arena
+    program[ORDER_AT], program[WIDEST] = HEADER, widest
+    work = max(WORK_COLUMNS * widest, WEAK_WORK)
+    if widest > PIVOT_ROWS and work < MEDIUM_WORK:
+        work = MEDIUM_WORK
+    program[ARENA_TOTAL], program[SCALED] = arena + work + scaled, work
+
+
+@interpreted
+def write_order(program, size, user_row):
+    """The user's row of each row; returns the next place."""
+    at = HEADER
+    for k in range(size.size):
+        for r in range(size[k]):
+            program[at] = user_row[k] + r
+            at += 1
     return at
 
 

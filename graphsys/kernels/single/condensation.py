@@ -15,7 +15,8 @@ from graphsys.kernels.base.layout import (
     SUPERNODES,
     SYMMETRIC,
 )
-from graphsys.kernels.single.substitution import backward, forward, gather, scatter
+from graphsys.kernels.single.permutation import gather, scatter
+from graphsys.kernels.single.substitution import backward, forward
 
 
 @kernel

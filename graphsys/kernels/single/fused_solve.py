@@ -11,7 +11,7 @@ import numpy as np
 
 from graphsys.kernels.base.address_table import doubles, enter, indices, leave, numbers, reals
 from graphsys.kernels.base.complex_numbers import is_real
-from graphsys.kernels.base.jit import DISABLE_JIT, inlined, kernel
+from graphsys.kernels.base.jit import DISABLE_JIT, inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     GROWTH,
     ORDER_AT,
@@ -22,12 +22,14 @@ from graphsys.kernels.base.layout import (
     VERSION,
     WEAKEST,
     only_nodes,
+    only_scalars,
 )
 from graphsys.kernels.single.ldu import factorize
 from graphsys.kernels.single.nodal_ldu import factorize_nodal
+from graphsys.kernels.single.permutation import gather, scatter
 from graphsys.kernels.single.refinement import refine_solution
 from graphsys.kernels.single.scalar_ldu import backward_scalars, factorize_scalars
-from graphsys.kernels.single.substitution import backward_nodal, gather, scatter, solve
+from graphsys.kernels.single.substitution import backward_nodal, solve
 
 #: Status of a factorization:
 #: `DONE`: factors, and the solution if one was asked for.
@@ -100,6 +102,10 @@ def factorize_and_solve(
     """`factorize`, then `solve` for one vector; -1 where the solution is not finite."""
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
+    if only_scalars(program) and is_real(arena):
+        return _factorize_and_solve_scalars(
+            program, values, b, tolerance, magnitude, x, arena, info, out
+        )
     if only_nodes(program) and is_real(arena):
         order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
         gather(b, order, 1, x)
@@ -110,6 +116,18 @@ def factorize_and_solve(
         return -scatter(x, order, 1, out)
     failed = factorize(program, values, tolerance, magnitude, arena, info)
     return failed if failed != 0 else -solve(program, arena, b, 1, x, out)
+
+
+@lazy("int")
+def _factorize_and_solve_scalars(program, values, b, tolerance, magnitude, x, arena, info, out):
+    """`factorize_and_solve` by `scalar_ldu`."""
+    order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
+    gather(b, order, 1, x)
+    failed = factorize_scalars(program, values, tolerance, magnitude, arena, info, x)
+    if failed != 0:
+        return failed
+    backward_scalars(program, arena, x)
+    return -scatter(x, order, 1, out)
 
 
 @inlined

@@ -9,7 +9,7 @@ of so many numbers, else 0: vectors one after another. ``like`` is an array of t
 from graphsys.kernels.base.address_table import indices, integers, numbers
 from graphsys.kernels.base.complex_numbers import is_real
 from graphsys.kernels.base.jit import inlined, kernel
-from graphsys.kernels.base.layout import ROWS, WIDEST, only_nodes
+from graphsys.kernels.base.layout import ROWS, only_nodes, only_scalars
 from graphsys.kernels.single.fused_solve import (
     DONE,
     MISFIT,
@@ -96,7 +96,7 @@ def _factorize(program, frame, values, b, alone, x):
     """Factors, and the solution unless they are asked for alone."""
     if not only_nodes(program) or not is_real(values):
         return factors(frame, values) if alone else factors_and_solution(frame, values, b, x)
-    if program[WIDEST] == 1:
+    if only_scalars(program):
         if alone:
             return scalar_factors(frame, values)
         return scalar_factors_and_solution(frame, values, b, x)

@@ -35,6 +35,7 @@ from graphsys.kernels.base.layout import (
     WEAKEST,
     WORK_AT,
     WORK_COLUMNS,
+    only_scalars,
     targets_of,
 )
 from graphsys.kernels.base.pointers import pointer
@@ -60,6 +61,7 @@ from graphsys.kernels.blocks.supernodes import (
 from graphsys.kernels.blocks.weak import is_weak, keep_weak, recall_weak, scale_weak
 from graphsys.kernels.blocks.wide import invert_wide
 from graphsys.kernels.single.nodal_ldu import factorize_by
+from graphsys.kernels.single.scalar_ldu import factorize_rows
 
 
 @inlined
@@ -124,6 +126,8 @@ def factorize(
     if program[NODES] > 0:
         if not is_real(arena):
             return STALE
+        if only_scalars(program):
+            return factorize_rows(program, values, tolerance, magnitude, arena, info)
         rule = program[REFINED]
         return _factorize_nodal(program, rule, values, tolerance, magnitude, arena, info)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
@@ -137,6 +141,8 @@ def factorize_plain(program, values, tolerance, magnitude, arena, info):
     if program[NODES] > 0:
         if not is_real(arena):
             return STALE
+        if only_scalars(program):
+            return factorize_rows(program, values, tolerance, magnitude, arena, info)
         return _factorize_nodal(program, NO_BLOCKS, values, tolerance, magnitude, arena, info)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 

@@ -6,8 +6,25 @@ order, so that nothing is gathered: `row_places` gives the places of the user's 
 
 import numpy as np
 
-from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, inlined, intrinsic, kernel, types
-from graphsys.kernels.base.layout import ORDER_AT, ROWS, STARTS_AT, SUPERNODES, UPPER
+from graphsys.kernels.base.jit import (
+    DISABLE_JIT,
+    LazyModule,
+    inlined,
+    intrinsic,
+    kernel,
+    lazy,
+    types,
+)
+from graphsys.kernels.base.layout import (
+    NODAL_AT,
+    ORDER_AT,
+    ROWS,
+    STARTS_AT,
+    SUPERNODES,
+    UPPER,
+    only_scalars,
+)
+from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import LANES, SMALL, TILE_ROWS
 from graphsys.kernels.blocks.blocks import _Lower, copy_block, real_name
 from graphsys.kernels.blocks.supernodes import (
@@ -99,6 +116,10 @@ def _add_inverse(x, at, rows, work, s, lds, arena, d, m, copy, w, count):
 def row_places(program, place, supernode):
     """Place of each of the user's rows in elimination order, and its supernode."""
     order = program[ORDER_AT]
+    if only_scalars(program):
+        for k in range(program[ROWS]):
+            place[program[order + k]] = supernode[program[order + k]] = k
+        return
     for s in range(program[SUPERNODES]):
         at = program[program[STARTS_AT] + s]
         for i in range(program[at + 2], program[at + 2] + program[at]):
@@ -109,7 +130,8 @@ def row_places(program, place, supernode):
 @kernel
 def clear_side_by_side(program, first, x):
     """X <- 0 from supernode ``first`` on."""
-    for i in range(LANES * program[program[program[STARTS_AT] + first] + 2], LANES * program[ROWS]):
+    row = first if only_scalars(program) else program[program[program[STARTS_AT] + first] + 2]
+    for i in range(LANES * row, LANES * program[ROWS]):
         x[i] = 0.0
 
 
@@ -127,6 +149,9 @@ def solve_side_by_side(
     x,
 ):
     """X <- A^-1 x, eight columns that are zero before supernode ``first``, down to ``last``."""
+    if only_scalars(program):
+        solve_scalars_side_by_side(program, first, last, arena, x)
+        return
     for s in range(first, program[SUPERNODES]):  # z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k
         at = program[program[STARTS_AT] + s]
         forward_supernode(
@@ -141,3 +166,20 @@ def solve_side_by_side(
                 program, at, arena, 0, x, 1, 1, copy, 1, LANES,
                 copy_block, _subtract, _subtract_transposed, _add_inverse,
             )  # fmt: skip
+
+
+@lazy("None")
+def solve_scalars_side_by_side(program, first, last, arena, x):
+    """`solve_side_by_side` by the program of `scalar_ldu`."""
+    rows, at = program[ROWS], program[NODAL_AT]
+    starts, front = pointer(program, at), pointer(program, at + rows + 1)
+    upper = rows + starts[rows]
+    for k in range(first, rows):
+        own = LANES * k
+        assign_rows(x, own, arena, k + starts[k], 1, x, own, 1, 1)
+        for e in range(starts[k], starts[k + 1]):
+            subtract_rows(x, LANES * front[e], arena, k + 1 + e, 1, x, own, 1, 1)
+    for k in range(rows - 1, last - 1, -1):
+        own = LANES * k
+        for e in range(starts[k], starts[k + 1]):
+            subtract_rows(x, own, arena, upper + e, 1, x, LANES * front[e], 1, 1)

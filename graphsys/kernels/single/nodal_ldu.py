@@ -4,13 +4,13 @@ The same factors in the same arena as `ldu` makes, without a pass that clears an
 the first update of a block reads the user's block and writes the panel, and a block that nothing
 updates is read where it is. Chains, trees, ladders and small nets spend as long in loading as in
 arithmetic otherwise. It takes the first ``nodes`` supernodes, which are all or those at the bottom
-of the elimination tree: these update loaded panels of the others, too.
+of the elimination tree: these update loaded panels of the others, too. Where all are single rows,
+`scalar_ldu` has tables of its own.
 
 The program of one node, in addition to its panel, read forwards:
 
 =========  =====================================================================================
-node       p, q, first, lower and upper of its panel where nodes have several rows;
-           (neighbours, diagonal)
+node       p, q, first, lower and upper of its panel; (neighbours, diagonal)
 neighbour  (rows, place among the q rows, first row, source of L, source of U)
 update     (source, its leading dimension, destination, its leading dimension) for each pair of
            neighbours (i, j), j outermost, i >= j only when symmetric: A_ij <- source - L_i W_j
@@ -31,6 +31,7 @@ from graphsys.kernels.base.layout import (
     NODES,
     PIVOT_RATIO,
     REFINED,
+    REPEATED,
     ROWS,
     STARTS_AT,
     SUPERNODES,
@@ -39,7 +40,6 @@ from graphsys.kernels.base.layout import (
     WEAK_BLOCK,
     WEAKEST,
     WORK_AT,
-    repeated,
 )
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.blocks.blocks import invert_small
@@ -92,15 +92,13 @@ def factorize_by(program, rule, values, tolerance, magnitude, arena, info, x):
     info[WEAKEST], info[GROWTH] = 0.0, 0.0
     at = program[NODAL_AT]
     far = is_far(values.size + arena.size, arena)
-    copied = repeated(program)
     ahead, waiting = at, count if far else 0
     for step in range(count):
         while waiting > 0 and count - waiting < step + AHEAD:
-            rows_ahead = table[ahead] if copied > 0 else 1
-            ahead = _fetch_node(program, ahead + copied, rows_ahead, values, symmetric)
+            ahead = _fetch_node(program, ahead + REPEATED, table[ahead], values, symmetric)
             waiting -= 1
-        panel = at if copied > 0 else table[starts + step]
-        at += copied
+        panel = at
+        at += REPEATED
         neighbours, source = table[at], table[at + 1]
         w, first, lower = table[panel], table[panel + 2], table[panel + 3]
         m = w + table[panel + 1]

@@ -1,28 +1,38 @@
-"""`nodal_ldu` where every node is a single row: the same program, each block a number."""
+"""First-touch factorization of single rows, as `nodal_ldu`, and substitution with its factors.
+
+Their program has arrays of their own instead of panels. L and W have an entry for each entry e of
+the fronts. L of row k lies after D_k^-1, at ``k + e + 1``; W after all of L, at ``rows + entries +
+e``. From ``program[NODAL_AT]`` on:
+
+========  ==========================================================================================
+starts    rows + 1 places: the front of row k is ``front[starts[k]:starts[k + 1]]``
+front     later rows that share an entry with each row, ascending; then -1
+diagonal  for each row: source of its pivot
+left      for each entry of the fronts: source of L
+right     the same of W; a symmetric matrix has none
+updates   (source, destination) for each pair of rows (i, j) of a front, j outermost, i >= j only
+          when symmetric: A_ij <- source - L_i W_j
+========  ==========================================================================================
+
+Sources as in `nodal_ldu`; that of a pivot is -1 where it was updated. A tree has 8 numbers per row.
+"""
 
 import numpy as np
 
-from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     GROWTH,
-    NEIGHBOUR_FIELDS,
     NODAL_AT,
-    NODE_FIELDS,
     ORDER_AT,
-    PANEL_FIELDS,
     PIVOT_RATIO,
     ROWS,
-    STARTS_AT,
-    SUPERNODES,
     SYMMETRIC,
-    UPDATE_FIELDS,
-    UPPER,
     WEAKEST,
     WORK_AT,
 )
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.blocks.growth import pivot_growth
-from graphsys.kernels.single.substitution import gather, scatter
+from graphsys.kernels.single.permutation import gather, scatter
 
 
 @inlined
@@ -41,23 +51,26 @@ def factorize_scalars(
     x,
 ):
     """L, D^-1, W of A = L D W, as `nodal_ldu.factorize_nodal`."""
-    table, a = pointer(program, program[NODAL_AT]), pointer(values, 0)
-    rows = program[ROWS]
-    largest, original, f = pointer(magnitude, 0), pointer(magnitude, rows), pointer(arena, 0)
+    rows, at = program[ROWS], program[NODAL_AT]
+    entries, symmetric = program[at + rows], program[SYMMETRIC] != 0
+    starts, front = pointer(program, at), pointer(program, at + rows + 1)
+    at += rows + entries + 2
+    diagonal, lefts = pointer(program, at), pointer(program, at + rows)
+    at += rows
+    rights = pointer(program, at if symmetric else at + entries)
+    update = pointer(program, at + (entries if symmetric else 2 * entries))
+    a, f, upper = pointer(values, 0), pointer(arena, 0), rows + entries
+    largest, original = pointer(magnitude, 0), pointer(magnitude, rows)
     ratios = pointer(magnitude, 2 * rows)
     for k in range(rows):
         largest[k] = 0.0
         original[k] = np.inf
     f[program[WORK_AT]] = 0.0  # what is read where nothing was
-    symmetric = program[SYMMETRIC] != 0
     info[GROWTH] = 0.0
-    smallest, weakest, at = 1.0, 0, 0
-    lower, upper = 0, program[program[program[STARTS_AT]] + UPPER]  # panels one after another
+    smallest, weakest, begin, pair = 1.0, 0, 0, 0
     for first in range(rows):
-        begin = at + NODE_FIELDS
-        count = table[at]
-        end = begin + NEIGHBOUR_FIELDS * count
-        source = table[at + 1]
+        end, lower = starts[first + 1], first + begin
+        source = diagonal[first]
         pivot = a[source] if source >= 0 else f[lower]
         size = abs(pivot)
         if size > largest[first]:
@@ -77,35 +90,39 @@ def factorize_scalars(
         if x is not None:
             z = inverse * x[first]
             x[first] = z
-        at = end
-        for j in range(begin, end, NEIGHBOUR_FIELDS):
-            source = table[j + 3] if symmetric else table[j + 4]
+        for j in range(begin, end):
+            source = rights[j]
             right = inverse * (a[source] if source >= 0 else f[~source])
-            f[upper + table[j + 1]] = right
-            for i in range(j if symmetric else begin, end, NEIGHBOUR_FIELDS):
-                source, row = table[i + 3], table[i + 2]
+            f[upper + j] = right
+            for i in range(j if symmetric else begin, end):
+                source, row = lefts[i], front[i]
                 left = a[source] if source >= 0 else f[~source]
                 if j == begin:
-                    f[lower + 1 + table[i + 1]] = left
+                    f[first + 1 + i] = left
                     if x is not None:
                         x[row] -= left * z
-                source = table[at]
+                source = update[pair]
                 old = a[source] if source >= 0 else f[~source]
-                f[table[at + 2]] = old - left * right
+                f[update[pair + 1]] = old - left * right
                 if i == j:
                     if abs(old) > largest[row]:
                         largest[row] = abs(old)
                     if source >= 0:
                         original[row] = abs(old)
-                at += UPDATE_FIELDS
-        lower += 1 + count
-        upper += count
+                pair += 2
+        begin = end
     info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = (
         smallest,
         weakest,
         pivot_growth(program, magnitude),
     )
     return 0
+
+
+@lazy("int")
+def factorize_rows(program, values, tolerance, magnitude, arena, info):
+    """`factorize_scalars` without a vector."""
+    return factorize_scalars(program, values, tolerance, magnitude, arena, info, None)
 
 
 @kernel
@@ -131,32 +148,51 @@ def solve_scalars(
 @inlined
 def forward_scalars(program, arena, x):
     """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
-    starts, table = pointer(program, program[STARTS_AT]), pointer(program, 0)
-    f, z = pointer(arena, 0), pointer(x, 0)
-    for s in range(program[SUPERNODES]):
-        at = starts[s]
-        first, lower, runs = table[at + 2], table[at + 3], table[at + 6]
-        entry = f[lower] * z[first]
-        z[first] = entry
-        at += PANEL_FIELDS + 1
-        for run in range(at, at + 3 * runs, 3):
-            place, row = lower + 1 + table[run], table[run + 2]
-            for k in range(table[run + 1]):
-                z[row + k] -= f[place + k] * entry
+    rows, at = program[ROWS], program[NODAL_AT]
+    starts, front = pointer(program, at), pointer(program, at + rows + 1)
+    f, z, e = pointer(arena, 0), pointer(x, 0), 0
+    for k in range(rows):
+        entry = f[k + e] * z[k]
+        z[k] = entry
+        end = starts[k + 1]
+        while e < end:
+            z[front[e]] -= f[k + 1 + e] * entry
+            e += 1
 
 
 @inlined
 def backward_scalars(program, arena, x):
     """x_k = z_k - sum_j W_kj x_j."""
-    starts, table = pointer(program, program[STARTS_AT]), pointer(program, 0)
-    f, z = pointer(arena, 0), pointer(x, 0)
-    for s in range(program[SUPERNODES] - 1, -1, -1):
-        at = starts[s]
-        first, upper, runs = table[at + 2], table[at + 4], table[at + 6]
-        total = z[first]
-        at += PANEL_FIELDS + 1
-        for run in range(at, at + 3 * runs, 3):
-            place, row = upper + table[run], table[run + 2]
-            for k in range(table[run + 1]):
-                total -= f[place + k] * z[row + k]
-        z[first] = total
+    rows, at = program[ROWS], program[NODAL_AT]
+    starts, front = pointer(program, at), pointer(program, at + rows + 1)
+    end = starts[rows]
+    f, z = pointer(arena, rows + end), pointer(x, 0)
+    for k in range(rows - 1, -1, -1):
+        begin, total = starts[k], z[k]
+        for e in range(begin, end):
+            total -= f[e] * z[front[e]]
+        z[k] = total
+        end = begin
+
+
+@lazy("int")
+def solve_scalars_transposed(program, arena, b, x, out):
+    """`substitution.solve_transposed` for one vector of a matrix without symmetry."""
+    rows, at = program[ROWS], program[NODAL_AT]
+    order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
+    gather(b, order, 1, x)
+    starts, front = pointer(program, at), pointer(program, at + rows + 1)
+    f, z, entries = pointer(arena, 0), pointer(x, 0), starts[rows]
+    w = pointer(arena, rows + entries)
+    for k in range(rows):  # x_j <- x_j - W_kj x_k
+        entry = z[k]
+        for e in range(starts[k], starts[k + 1]):
+            z[front[e]] -= w[e] * entry
+    end = entries
+    for k in range(rows - 1, -1, -1):  # x_k = D_k^-1 (x_k - sum_i L_ik x_i)
+        begin, total = starts[k], z[k]
+        for e in range(begin, end):
+            total -= f[k + 1 + e] * z[front[e]]
+        z[k] = f[k + begin] * total
+        end = begin
+    return scatter(x, order, 1, out)

@@ -10,6 +10,7 @@ from graphsys.kernels.base.complex_numbers import conjugate, is_real
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     HERMITIAN,
+    NODAL_AT,
     ORDER_AT,
     PANEL_FIELDS,
     PROGRAM_VERSION,
@@ -22,6 +23,7 @@ from graphsys.kernels.base.layout import (
     VERSION,
     WIDEST,
     only_nodes,
+    only_scalars,
 )
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import SMALL
@@ -29,7 +31,6 @@ from graphsys.kernels.blocks.blocks import (
     add_product,
     assign_product,
     copy_block,
-    largest_of,
     subtract_product,
     subtract_transposed,
 )
@@ -48,6 +49,8 @@ from graphsys.kernels.blocks.supernodes import (
     forward_transposed_supernode,
 )
 from graphsys.kernels.blocks.weak import NO_COPY, add_weak
+from graphsys.kernels.single.permutation import gather, scatter
+from graphsys.kernels.single.scalar_ldu import solve_scalars, solve_scalars_transposed
 
 #: Most rows in all columns of a node for which the program of `nodal_ldu` solves column by column;
 #: two columns it always does. 0.5 to 0.8 of the time of all columns at once (chains of nodes of 1,
@@ -75,9 +78,16 @@ def solve(
     """
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
+    rows, failed = program[ROWS], 0
+    if only_scalars(program):
+        if not is_real(arena):
+            return STALE
+        for j in range(count):
+            own = slice(j * rows, (j + 1) * rows)
+            failed |= solve_scalars(program, arena, b[own], x, out[own])
+        return failed
     few = count <= 2 or count * program[WIDEST] <= ONE_BY_ONE
     if only_nodes(program) and few and is_real(arena):
-        rows, failed = program[ROWS], 0
         for j in range(count):
             own = slice(j * rows, (j + 1) * rows)
             failed |= solve_nodal(program, arena, b[own], x, out[own])
@@ -169,6 +179,14 @@ def solve_transposed(
         failed = solve(program, arena, out, count, x, out)
         conjugate(out, 0, rows * count)
         return failed
+    if only_scalars(program):
+        if not is_real(arena):
+            return STALE
+        failed = 0
+        for j in range(count):
+            own = slice(j * rows, (j + 1) * rows)
+            failed |= solve_scalars_transposed(program, arena, b[own], x, out[own])
+        return failed
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
     for j in range(count):
@@ -176,33 +194,6 @@ def solve_transposed(
         forward_transposed(program, arena, z)
         backward_transposed(program, arena, z, work)
     return scatter(x, order, count, out)
-
-
-@inlined
-def gather(b, order, count, x):
-    """X <- b in elimination order."""
-    rows, place = order.size, pointer(order, 0)
-    for j in range(count):
-        to, given = pointer(x, j * rows), pointer(b, j * rows)
-        for i in range(rows):
-            to[i] = given[place[i]]
-
-
-@inlined
-def scatter(x, order, count, out):
-    """Out <- x in the user's order, as `gather`; 1 where an entry is not finite, else 0."""
-    rows, place = order.size, pointer(order, 0)
-    lost = False
-    for j in range(count):
-        given, to = pointer(x, j * rows), pointer(out, j * rows)
-        for i in range(rows):
-            to[place[i]] = given[i]
-        if is_real(x):
-            lost |= not largest_of(x, j * rows, rows, rows, 1) < np.inf
-        else:  # a finite complex number may be larger than any real one
-            for i in range(rows):
-                lost |= given[i] - given[i] != 0
-    return 1 if lost else 0
 
 
 @inlined
@@ -346,6 +337,8 @@ def _apply_inverse_transposed(x, at, rows, arena, d, m, count, w, work):
 def count_pivot_blocks(program):
     """Number of pivot blocks."""
     count = 0
+    if only_scalars(program):
+        return program[SUPERNODES]
     for s in range(program[SUPERNODES]):
         count += program[program[program[STARTS_AT] + s] + 5]
     return count
@@ -355,6 +348,13 @@ def count_pivot_blocks(program):
 def find_pivot_blocks(program, places):
     """Places, leading dimensions and sizes of all pivot blocks, one row each."""
     found = 0
+    if only_scalars(program):
+        starts = program[NODAL_AT]
+        for k in range(program[ROWS]):
+            places[0, k] = k + program[starts + k]
+            places[1, k] = 1 + program[starts + k + 1] - program[starts + k]
+            places[2, k] = 1
+        return
     for s in range(program[SUPERNODES]):
         at = program[program[STARTS_AT] + s]
         m = program[at] + program[at + 1]
