@@ -25,10 +25,11 @@ from graphsys.kernels.program.updates import append_updates, place_rows, targets
 #: The first-touch program of small nodes is faster up to a third as many updates as blocks have
 #: entries: supernodes of small blocks save more. It always is where a node updates one other.
 NODAL_UPDATES = 1 / 3
-#: The same bound per node where all have one row and supernodes have fewer than two, as those of
-#: circuits: `scalar_ldu` takes a quarter of their time (1000 rows, 2 updates per node), 0.6 at 17,
-#: twice their time at 100. Wider supernodes save more in substitutions.
-SCALAR_UPDATES, SCALAR_MERGE = 20.0, 0.5
+#: The same bound per node where all have one row and supernodes have fewer than four, as those of
+#: circuits and planar networks: `scalar_ldu` takes 0.3 to 0.7 of their time to refactorize and
+#: solve, a batch 0.1 to 0.5. Wider supernodes save more in substitutions: a solve with a ladder,
+#: of six rows each, would take 2.4 times as long.
+SCALAR_UPDATES, SCALAR_MERGE = 20.0, 0.25
 #: Largest number of supernodes per node for which a matrix with monitored pivots uses supernodes:
 #: their pivot blocks have more rows to exchange. With more, they are hardly larger than nodes.
 FEW_MERGE = 0.9
@@ -64,7 +65,9 @@ def _choose_nodes(
     ``elimination`` as in `choose_structure`. All or none, which stay in place, or the bottom of the
     elimination tree, which moves to its front unless the order is ``fixed``: children before their
     parents, and then steps alike after each other. Branches are hard to predict where they
-    alternate: solves with case9241pegase, 2 x 2 and 1 x 1 blocks, take 0.7 of the time so.
+    alternate: solves with case9241pegase, 2 x 2 and 1 x 1 blocks, take 0.7 of the time so. Single
+    rows are sorted by their depth in the tree and their neighbours: solves with planar networks
+    take 0.6 of the time.
     """
     order, _, parent, below, front_start = elimination
     n = order.size
@@ -85,6 +88,10 @@ def _choose_nodes(
     limit = n * SCALAR_UPDATES if scalar else max(n, NODAL_UPDATES * entries)
     alike = merged >= FEW_MERGE * n or (symmetric and entries >= SADDLE_ENTRIES * n)
     if (regular or alike) and updates <= limit:
+        if most == 1 and not fixed:
+            _sort_by_depth(parent, front_start, super_of, keys)
+        else:
+            keys[:n] = 0
         return n
     if fixed or not regular:
         return 0
@@ -120,6 +127,29 @@ def _choose_nodes(
         keys[k] = (level[k] * PIVOT_ROWS + size[k]) * (BOTTOM_NEIGHBOURS + 1) + count
         keys[k] = keys[k] * (BOTTOM_NEIGHBOURS * PIVOT_ROWS + 1) + below[k]
     return nodes
+
+
+@interpreted
+def _sort_by_depth(parent, front_start, depth, keys):
+    """Keys by which the deepest steps come first, and those with as many neighbours together."""
+    n = parent.size
+    deepest = widest = 0
+    for k in range(n - 1, -1, -1):
+        depth[k] = depth[parent[k]] + 1 if parent[k] >= 0 else 0
+        deepest = max(deepest, depth[k])
+        widest = max(widest, front_start[k + 1] - front_start[k])
+    for k in range(n):
+        count = front_start[k + 1] - front_start[k]
+        keys[k] = (deepest - depth[k]) * (widest + 1) + count
+
+
+@interpreted
+def _ascend(keys, n):
+    """True if the first n keys are in order."""
+    for k in range(1, n):
+        if keys[k] < keys[k - 1]:
+            return False
+    return True
 
 
 @interpreted
@@ -174,7 +204,7 @@ def choose_structure(
             super_start,
             work,
         )
-        if 0 < nodes < n:
+        if nodes > 0 and not _ascend(work, n):
             return nodes, 0, 0
     fronts(
         edges[0], edges[1], order, position, parent, front_start,
