@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from graphsys.errors import UnknownEdgeError
 from graphsys.kernels.analysis.elimination import reverse_edges
-from graphsys.kernels.base.layout import ARENA_SIZE
+from graphsys.kernels.base.layout import ARENA_SIZE, SCALARS
+from graphsys.kernels.single.scalar_inverse import invert_selected_scalars
 from graphsys.kernels.single.selected_inverse import (
     invert_selected,
     mirror_blocks,
@@ -107,13 +108,17 @@ def selected_inverse(factorization: Factorization) -> SelectedInverse:
 
 def _by_supernodes(symbolic: Symbolic, arena: Array) -> Array:
     """Blocks of the inverse by the factors of all supernodes, in the layout of the values."""
-    graph, panels = symbolic.graph, symbolic.supernodal_program
-    program = wide_program(panels)
-    arena = wide_factors(panels, program, arena)
-    inverse = np.empty(int(program[ARENA_SIZE]), arena.dtype)
-    invert_selected(program, arena, np.empty(selected_work_size(program), arena.dtype), inverse)
-    values = np.empty(graph.nnz, arena.dtype)
-    unload(program, inverse, values)
+    graph, values = symbolic.graph, np.empty(symbolic.graph.nnz, arena.dtype)
+    if symbolic.program[SCALARS] and arena.dtype.kind != "c":
+        invert_selected_scalars(symbolic.program, arena, np.empty_like(arena), values)
+    else:
+        panels = symbolic.supernodal_program
+        program = wide_program(panels)
+        arena = wide_factors(panels, program, arena)
+        inverse = np.empty(int(program[ARENA_SIZE]), arena.dtype)
+        work = np.empty(selected_work_size(program), arena.dtype)
+        invert_selected(program, arena, work, inverse)
+        unload(program, inverse, values)
     if symbolic.symmetric:
         position, reverse = np.empty_like(symbolic.step_node), np.empty_like(graph.neighbor)
         reverse_edges(graph.neighbor_start, graph.neighbor, position, reverse)
