@@ -12,11 +12,9 @@ from graphsys.kernels.base.jit import (
     inlined,
     intrinsic,
     kernel,
-    lazy,
     types,
 )
 from graphsys.kernels.base.layout import (
-    NODAL_AT,
     ORDER_AT,
     ROWS,
     STARTS_AT,
@@ -24,7 +22,6 @@ from graphsys.kernels.base.layout import (
     UPPER,
     only_scalars,
 )
-from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import LANES, SMALL, TILE_ROWS
 from graphsys.kernels.blocks.blocks import _Lower, copy_block, real_name
 from graphsys.kernels.blocks.supernodes import (
@@ -33,6 +30,7 @@ from graphsys.kernels.blocks.supernodes import (
     forward_supernode,
 )
 from graphsys.kernels.blocks.weak import NO_COPY
+from graphsys.kernels.single.scalar_ldu import solve_scalars_side_by_side
 
 lanes_rows = LazyModule("graphsys.kernels.llvm.lanes_rows")
 
@@ -166,20 +164,3 @@ def solve_side_by_side(
                 program, at, arena, 0, x, 1, 1, copy, 1, LANES,
                 copy_block, _subtract, _subtract_transposed, _add_inverse,
             )  # fmt: skip
-
-
-@lazy("None")
-def solve_scalars_side_by_side(program, first, last, arena, x):
-    """`solve_side_by_side` by the program of `scalar_ldu`."""
-    rows, at = program[ROWS], program[NODAL_AT]
-    starts, front = pointer(program, at), pointer(program, at + rows + 1)
-    upper = rows + starts[rows]
-    for k in range(first, rows):
-        own = LANES * k
-        assign_rows(x, own, arena, k + starts[k], 1, x, own, 1, 1)
-        for e in range(starts[k], starts[k + 1]):
-            subtract_rows(x, LANES * front[e], arena, k + 1 + e, 1, x, own, 1, 1)
-    for k in range(rows - 1, last - 1, -1):
-        own = LANES * k
-        for e in range(starts[k], starts[k + 1]):
-            subtract_rows(x, own, arena, upper + e, 1, x, LANES * front[e], 1, 1)

@@ -31,7 +31,10 @@ from graphsys.kernels.base.layout import (
     WORK_AT,
 )
 from graphsys.kernels.base.pointers import pointer
+from graphsys.kernels.base.widths import LANES
+from graphsys.kernels.blocks.blocks import largest_of
 from graphsys.kernels.blocks.growth import pivot_growth
+from graphsys.kernels.blocks.scalar_columns import backward_columns, forward_columns
 from graphsys.kernels.single.permutation import gather, scatter
 
 
@@ -196,3 +199,32 @@ def solve_scalars_transposed(program, arena, b, x, out):
         z[k] = f[k + begin] * total
         end = begin
     return scatter(x, order, 1, out)
+
+
+@lazy("None")
+def solve_scalars_side_by_side(program, first, last, arena, x):
+    """`multiple_rhs.solve_side_by_side`."""
+    rows, starts = program[ROWS], program[NODAL_AT]
+    front = starts + rows + 1
+    forward_columns(x, arena, 0, program, starts, front, first, rows)
+    upper = rows + program[starts + rows]
+    backward_columns(x, arena, upper, program, starts, front, last, rows)
+
+
+@lazy("int")
+def solve_scalar_columns(program, arena, b, count, x, out):
+    """`substitution.solve` for at least eight vectors, eight at a time."""
+    rows, lost = program[ROWS], 0
+    order = pointer(program, program[ORDER_AT])
+    for done in range(0, count, LANES):
+        column = min(done, count - LANES)  # the last eight may overlap those before
+        for i in range(rows):
+            for j in range(LANES):
+                x[LANES * i + j] = b[(column + j) * rows + order[i]]
+        solve_scalars_side_by_side(program, 0, 0, arena, x)
+        for i in range(rows):
+            for j in range(LANES):
+                out[(column + j) * rows + order[i]] = x[LANES * i + j]
+        if not largest_of(x, 0, LANES * rows, LANES * rows, 1) < np.inf:
+            lost = 1
+    return lost

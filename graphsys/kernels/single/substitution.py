@@ -26,7 +26,7 @@ from graphsys.kernels.base.layout import (
     only_scalars,
 )
 from graphsys.kernels.base.pointers import pointer
-from graphsys.kernels.base.widths import SMALL
+from graphsys.kernels.base.widths import LANES, SMALL
 from graphsys.kernels.blocks.blocks import (
     add_product,
     assign_product,
@@ -50,7 +50,11 @@ from graphsys.kernels.blocks.supernodes import (
 )
 from graphsys.kernels.blocks.weak import NO_COPY, add_weak
 from graphsys.kernels.single.permutation import gather, scatter
-from graphsys.kernels.single.scalar_ldu import solve_scalars, solve_scalars_transposed
+from graphsys.kernels.single.scalar_ldu import (
+    solve_scalar_columns,
+    solve_scalars,
+    solve_scalars_transposed,
+)
 
 #: Most rows in all columns of a node for which the program of `nodal_ldu` solves column by column;
 #: two columns it always does. 0.5 to 0.8 of the time of all columns at once (chains of nodes of 1,
@@ -82,6 +86,8 @@ def solve(
     if only_scalars(program):
         if not is_real(arena):
             return STALE
+        if count >= LANES:
+            return solve_scalar_columns(program, arena, b, count, x, out)
         for j in range(count):
             own = slice(j * rows, (j + 1) * rows)
             failed |= solve_scalars(program, arena, b[own], x, out[own])
