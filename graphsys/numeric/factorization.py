@@ -35,6 +35,7 @@ from graphsys.numeric import diagnosis, fast_calls, stability
 from graphsys.numeric.fronts import MANY_DELAYED, REFINED_THRESHOLDS, Fronts
 from graphsys.numeric.partial_update import Reach
 from graphsys.numeric.residuals import EPS, Matrix
+from graphsys.numeric.scalar_update import RowReach
 from graphsys.numeric.solver import Solver
 from graphsys.numeric.threads import Tasks, as_threads, more_room, worth_sharing
 from graphsys.symbolic import Symbolic
@@ -151,7 +152,7 @@ class Factorization:
             first_row = symbolic.row_of[symbolic.super_start[:-1]]
             self.program = self.program.copy()
             self.program[SUPERNODES] = np.searchsorted(first_row, symbolic.row_of[-1] - stay)
-        self._reach: Reach | None = None
+        self._reach: Reach | RowReach | None = None
         self.reached: Ints | None = None  # supernodes of the last update
         self._tasks: Tasks | None = None
         size = symbolic.arena_size
@@ -300,7 +301,8 @@ class Factorization:
     def _update(self, values: Array, changed: Ints) -> int:
         """Factorize the supernodes that a change reaches, and all if one of these is singular."""
         if self._reach is None:
-            self._reach = Reach.of(self.symbolic)
+            kind = RowReach if self.program[SCALARS] else Reach
+            self._reach = kind.of(self.symbolic)
         reached = self._reach.from_nodes(changed)
         if self._reach.refactorize(reached, values, self.magnitude, self.arena, self.info):
             return self._eliminate(values)
