@@ -216,7 +216,8 @@ class Symbolic:
         found = self.in_postorder
         if found.program[NODES] == 0:
             return found
-        return found.in_order(found.order, nodal=not self.precedence.needy.any())
+        nodal = not (self.precedence.needy.any() or self.program[SCALARS])
+        return found.in_order(found.order, nodal=nodal)
 
     @cached_property
     def for_fronts(self) -> Symbolic:
