@@ -109,7 +109,11 @@ def test_batches_take_the_postorder():
 
 def test_single_rows_come_by_their_depth_in_the_tree():
     # the deepest first, and those with as many neighbours together; batches take a postorder
-    for graph in (gs.chain(61), gs.random_tree(80, seed=0), nx.barabasi_albert_graph(60, 2, seed=1)):
+    for graph in (
+        gs.chain(61),
+        gs.random_tree(80, seed=0),
+        nx.barabasi_albert_graph(60, 2, seed=1),
+    ):
         system = random_system(graph, 1, seed=1)
         symbolic = system.analyze()
         assert symbolic.program[SCALARS] == 1

@@ -8,7 +8,16 @@ import graphsys as gs
 from graphsys import kernels
 from graphsys.families import random_system
 from graphsys.kernels.base.jit import kernel
-from graphsys.kernels.base.layout import ARENA_SIZE, NODAL_AT
+from graphsys.kernels.base.layout import (
+    ARENA_SIZE,
+    FIRST,
+    LOWER,
+    NODAL_AT,
+    PIVOTS,
+    ROWS,
+    SCALARS,
+    STARTS_AT,
+)
 from graphsys.kernels.single.scalar_ldu import factorize_scalars, solve_scalars
 from tests.graphsys.test_factor import backward_error, right_hand_side
 
@@ -59,19 +68,29 @@ def test_a_chain_of_three_by_hand():
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_factors_are_those_of_small_nodes(name, symmetric, dtype):
+def test_factors_are_those_of_panels(name, symmetric, dtype):
     system = random_system(GRAPHS[name], 1, symmetric=symmetric, dtype=dtype)
     symbolic = system.analyze(ORDERS.get(name, "auto"))
     assert symbolic.program[NODAL_AT] != 0 and symbolic.fill.any() == (name == "filled")
-    expected, found = arrays(symbolic, dtype), arrays(symbolic, dtype)
+    expected, found, called = (arrays(symbolic, dtype) for _ in range(3))
+    program, panels, values = symbolic.program, symbolic.supernodal_program, system.values
 
-    assert kernels.factorize(symbolic.program, system.values, 1e-6, *expected) == 0
-    assert scalars(symbolic.program, system.values, 1e-6, *found) == 0
-    for made in (expected, found):
-        made[1][symbolic.program[ARENA_SIZE] :] = 0.0  # the workspace
-    for one, other in zip(expected, found, strict=True):
-        # each entry is a sum of at most 9 products, rounded in another order or not at all
-        assert np.allclose(one, other, rtol=32 * np.finfo(dtype).eps, atol=0.0)
+    assert kernels.factorize(panels, values, 1e-6, *expected) == 0
+    assert kernels.factorize(program, values, 1e-6, *called) == 0
+    assert scalars(program, values, 1e-6, *found) == 0
+    rows, size = int(program[ROWS]), int(program[ARENA_SIZE])
+    for made in (expected, found, called):
+        made[1][size:] = 0.0  # the workspace
+    for made in (found, called):
+        original = made[0][rows : 2 * rows]  # infinity where nothing updates a row
+        original[np.isinf(original)] = expected[0][rows : 2 * rows][np.isinf(original)]
+        for one, other in zip(expected, made, strict=True):
+            # each entry is a sum of at most 9 products, rounded in another order or not at all
+            assert np.allclose(one, other, rtol=32 * np.finfo(dtype).eps, atol=0.0)
+    k, begin = np.arange(rows), symbolic.front_start[:-1]
+    starts = symbolic.panels[symbolic.panels[STARTS_AT] :][:rows]
+    for field, places in ((PIVOTS, k * 0 + 1), (FIRST, k), (LOWER, k + begin)):
+        assert symbolic.panels[starts + field].tolist() == places.tolist()
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -141,7 +160,7 @@ def kernel_of(factor):
 
 
 def test_graphs_whose_supernodes_would_be_narrow_have_none():
-    # Supernodes of a circuit have less than two rows on average; those of a ladder more, and grids
+    # Supernodes of a circuit have less than four rows on average; those of a ladder more, and grids
     # have many updates per node.
     circuit = nx.barabasi_albert_graph(200, 1, seed=1)
     circuit.add_edges_from(nx.gnm_random_graph(200, 10, seed=2).edges)
@@ -151,3 +170,77 @@ def test_graphs_whose_supernodes_would_be_narrow_have_none():
         b = right_hand_side(system, 3)
         x = system.factorize().solve(b)
         assert backward_error(system.to_scipy().toarray(), x, b) <= 1e-14
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("count", [1, 3, 8, 11, 16])
+def test_several_columns_and_the_transposed_matrix(name, symmetric, count):
+    system = random_system(GRAPHS[name], 1, symmetric=symmetric)
+    factor, A = system.factorize(system.analyze(ORDERS.get(name, "auto"))), system.to_dense()
+    assert factor.symbolic.program[SCALARS] == 1
+    b = np.random.default_rng(count).normal(size=(A.shape[0], count))
+    for trans, of in (("N", A), ("T", A.T)):
+        x = factor.solve(b, trans=trans)
+        for column in range(count):
+            assert backward_error(of, x[:, column], b[:, column]) < 8 * np.finfo(float).eps
+        one = factor.solve(b[:, 0], trans=trans)
+        assert np.allclose(one, x[:, 0], rtol=1e-12, atol=0.0)
+
+
+def test_columns_that_overflow_are_refused():
+    system = random_system(gs.chain(30), 1)
+    factor = system.factorize()
+    b = np.ones((30, 9))
+    b[:, 3] = 1e300
+    factor.refactorize(1e-300 * system.values)
+    with pytest.raises(OverflowError, match="scale"):
+        factor.solve(b)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_selected_inverse_is_that_of_the_dense_matrix(name, symmetric, dtype):
+    system = random_system(GRAPHS[name], 1, symmetric=symmetric, dtype=dtype)
+    factor = system.factorize(system.analyze(ORDERS.get(name, "auto")))
+    assert factor.symbolic.program[SCALARS] == 1
+    dense = np.linalg.inv(system.to_dense().astype(float))
+    i, j = system.graph.pairs()
+    # an inverse of rows and columns that are at most 2 in the sum norm, by sums of at most 9 terms
+    found, most = factor.selected_inverse().values, 64 * np.finfo(dtype).eps
+    np.testing.assert_allclose(found, dense[i, j], rtol=0.0, atol=most * np.abs(dense).max())
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_selected_inverse_by_hand(symmetric):
+    # tridiagonal with 2 and -1: inverse min(i, j) (4 - max(i, j)) / 4
+    system = gs.System(gs.chain(3), 1, symmetric=symmetric)
+    for k in range(3):
+        system[k, k] = 2.0
+    for i, j in ((0, 1), (1, 0), (1, 2), (2, 1)):
+        system[i, j] = -1.0
+    inverse = system.factorize(system.analyze([0, 1, 2])).selected_inverse()
+    expected = np.array([[0.75, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 0.75]])
+    np.testing.assert_allclose(inverse.to_scipy().toarray(), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_change_leaves_the_same_factors_as_a_new_factorization(name, symmetric):
+    system = random_system(GRAPHS[name], 1, symmetric=symmetric)
+    symbolic, rng = system.analyze(ORDERS.get(name, "auto")), np.random.default_rng(1)
+    factor, size = system.factorize(symbolic), symbolic.program[ARENA_SIZE]
+    for count in (1, 2, 5):
+        changed = [system.labels[i] for i in rng.integers(0, len(system.labels), count)]
+        for u in changed:
+            system[u, u] = system[u, u] * (1.0 + rng.random())
+        factor.refactorize(system.values, changed=changed)
+        found, whole = factor._factorization, system.factorize(symbolic)._factorization
+        assert found.factorized <= len(system.labels) == whole.factorized
+        # the same operations, whose products may be added without rounding first
+        for one, other in ((found.arena[:size], whole.arena[:size]),
+                           (found.magnitude, whole.magnitude), (found.info, whole.info)):  # fmt: skip
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+        b = right_hand_side(system)
+        assert backward_error(system.to_dense(), factor.solve(b), b) < 1e-15
