@@ -405,8 +405,8 @@ def test_equilibrated_matrices_of_one_and_two_rows_and_singular_ones(store):
 
 
 def test_too_many_delayed_pivots_end_an_attempt():
-    # a star: the hub's front gets the row of each leaf, whose pivot is weak by 1e-5, but of the last
-    # one, which shares the hub's supernode
+    # a star: the hub's front gets the row of each leaf, whose pivot is weak by 1e-5, but not that
+    # of the last one, which shares the hub's supernode
     n = 40
     A = np.zeros((n + 1, n + 1))
     A[0, 0] = 1.0

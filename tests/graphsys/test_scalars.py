@@ -239,8 +239,8 @@ def test_a_change_leaves_the_same_factors_as_a_new_factorization(name, symmetric
         found, whole = factor._factorization, system.factorize(symbolic)._factorization
         assert found.factorized <= len(system.labels) == whole.factorized
         # the same operations, whose products may be added without rounding first
-        for one, other in ((found.arena[:size], whole.arena[:size]),
-                           (found.magnitude, whole.magnitude), (found.info, whole.info)):  # fmt: skip
-            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(found.arena[:size], whole.arena[:size], rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(found.magnitude, whole.magnitude, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(found.info, whole.info, rtol=1e-12, atol=1e-15)
         b = right_hand_side(system)
         assert backward_error(system.to_dense(), factor.solve(b), b) < 1e-15
