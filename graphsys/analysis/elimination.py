@@ -36,10 +36,12 @@ from graphsys.kernels.program.factor_structure import (
     STEP_ROWS,
     choose_structure,
     list_blocks,
+    single_rows,
     updates_length,
     write_program,
     write_updates,
 )
+from graphsys.kernels.program.scalars import write_scalars
 from graphsys.kernels.program.supernodal import build_program, measure_program
 from graphsys.matrix.graph import BlockGraph
 
@@ -275,10 +277,14 @@ class Elimination(NamedTuple):
             return self._by(turns)._replace(n_nodal=nodes).structure()
         if count < n:
             super_start = super_start[: count + 1].copy()
-        program = empty(length, int64)
+        program, short, tables = empty(length, int64), self.precedence.short.size, graph.tables()
+        listed = self.front_start, front
+        if single_rows(nodes, tables):
+            write_scalars(tables, self.step_node, self.position, listed, symmetric, short, program)
+            return FactorStructure(self, front, fill, super_start, row_of, program)
         write_program(
-            (self.front_start, front), joined, cut, self.precedence.short.size, symmetric, nodes,
-            row_of, super_start, by_step, by_block, by_entry, program,
+            listed, joined, cut, short, symmetric, nodes, row_of, super_start, by_step, by_block,
+            by_entry, program,
         )  # fmt: skip
         if nodes < n:
             program = _with_updates(program, row_of, symmetric, by_step, by_block)

@@ -13,7 +13,7 @@ from graphsys.kernels.base.layout import (
     UPDATE_FIELDS,
 )
 from graphsys.kernels.program.nodal import append_nodal
-from graphsys.kernels.program.scalars import scalars_length, write_scalars
+from graphsys.kernels.program.scalars import scalars_length
 from graphsys.kernels.program.supernodal import (
     PIVOT_ROWS,
     build_program,
@@ -185,10 +185,10 @@ def choose_structure(
     ``by_step`` (STEP_ROWS, n + 1) gets sizes, rows and diagonal blocks of the user, supernodes,
     five numbers for each of these, and where blocks begin; ``by_block`` (BLOCK_ROWS m + SIZES,)
     later steps and places of both blocks of an edge, and sizes; ``by_entry`` (ENTRY_ROWS, e) rows
-    in panels. Returns how many steps the nodal program eliminates, the number of supernodes, and
-    the length of the program without loads and targets. ``nodes`` is the first of these, or -1: it
-    is chosen here. If that needs another order, keys by which steps are sorted for it are all that
-    is written: last in ``by_step``.
+    in panels; single rows need none of these. Returns how many steps the nodal program eliminates,
+    the number of supernodes, and the length of the program without loads and targets. ``nodes`` is
+    the first of these, or -1: it is chosen here. If that needs another order, keys by which steps
+    are sorted for it are all that is written: last in ``by_step``.
     """
     order, position, parent, below, front_start = elimination
     n = order.size
@@ -213,10 +213,12 @@ def choose_structure(
         edges[0], edges[1], order, position, parent, front_start,
         size, super_of, work, front, fill,
     )  # fmt: skip
+    if single_rows(nodes, graph):
+        for k in range(n + 1):
+            row_of[k] = super_start[k] = k
+        return nodes, n, scalars_length(front_start, symmetric)
     list_blocks(graph, order, position, row_of, by_step, by_block)
     count = supernodes(size, parent, below, joined, n_last, nodes, super_of, super_start)
-    if 0 < nodes == row_of[n]:
-        return nodes, count, scalars_length(front_start, symmetric)
     sizes = by_block[by_block.size - SIZES :]
     measure_program(
         size, joined, cut, (front_start, front), (super_of, super_start[: count + 1]), row_of,
@@ -229,6 +231,12 @@ def choose_structure(
         pairs += several * (several + 1) // 2 if symmetric else several * several
     nodal = nodes * (REPEATED + NODE_FIELDS) + met * NEIGHBOUR_FIELDS + pairs * UPDATE_FIELDS
     return nodes, count, HEADER + row_of[n] + count + sizes[LENGTH] + nodal
+
+
+@interpreted
+def single_rows(nodes, graph):
+    """True if `write_scalars` writes the program, of nodes that all are single rows."""
+    return 0 < nodes == graph[0].size == graph[1][graph[0].size]
 
 
 @interpreted
@@ -272,11 +280,6 @@ def write_program(
     n, m = row_of.size - 1, (by_block.size - SIZES) // BLOCK_ROWS
     size, user_row, super_of, work = by_step[0, :n], by_step[1], by_step[3], by_step[10]
     loads = _loads(by_step, by_block, m)
-    if 0 < nodes == row_of[n]:  # single rows
-        write_scalars(
-            size, user_row, step_fronts, symmetric, loads, short, work, by_entry[1:], program
-        )
-        return
     at = build_program(
         size, user_row, joined, cut, step_fronts, (super_of, super_start), row_of, symmetric,
         by_entry[0], by_step[4:9], by_block[5 * m :], program,

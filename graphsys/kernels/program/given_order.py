@@ -17,10 +17,12 @@ from graphsys.kernels.program.factor_structure import (
     SIZES,
     STEP_ROWS,
     choose_structure,
+    single_rows,
     updates_length,
     write_program,
     write_updates,
 )
+from graphsys.kernels.program.scalars import write_scalars
 
 # Places of ``found``
 NEIGHBOURS = 0  # numbers in the lists of neighbours
@@ -112,6 +114,9 @@ def program_in_order(
     if length > program.size:
         return
     panels = program[:length]
+    if single_rows(nodes, graph):
+        write_scalars(graph, step_node, position, (front_start, front), False, 0, panels)
+        return
     write_program(
         (front_start, front), none, none, 0, False, nodes, row_of, super_start[: count + 1],
         by_step, blocks, by_entry, panels,

@@ -3,7 +3,7 @@
 from graphsys.kernels.base.jit import interpreted
 from graphsys.kernels.base.layout import HEADER, NODAL_AT, NODES, SCALARS, SHORT, WORK_AT
 from graphsys.kernels.program.nodal import find_entry
-from graphsys.kernels.program.supernodal import write_header, write_order
+from graphsys.kernels.program.supernodal import write_header
 
 
 @interpreted
@@ -20,79 +20,76 @@ def scalars_length(front_start, symmetric):
 @interpreted
 def write_scalars(
     # Tables:
-    size,
-    user_row,
+    graph,
+    order,
+    position,
     fronts,
     symmetric,
-    loads,
     short,
-    # Work:
-    touched,
-    by_entry,
     # Out:
     program,
 ):
-    """Program of single rows; tables and work as of `append_nodal`."""
+    """Program of single rows: ``graph`` are `BlockGraph.tables`, ``fronts`` their starts and these.
+
+    ``short`` counts the nodes that are short of pivots.
+    """
+    user_row, neighbor_start, neighbor, diagonal_at, block_at = graph[1:]
     front_start, front = fronts
-    load_start, load_node, load_lower, load_upper, diagonal_at = loads
-    edge, touched_lower, touched_upper = by_entry[0], by_entry[1], by_entry[2]
-    n, entries = size.size, front_start[size.size]
-    upper = n + entries  # all of L, then all of W
+    n, entries = order.size, front.size
     write_header(program, n, n, symmetric, n + 2 * entries, 1, 0)
-    starts = write_order(program, size, user_row)
+    starts = HEADER + n
     program[NODAL_AT], program[NODES], program[SCALARS], program[SHORT] = starts, n, 1, short
-    zeros = program[WORK_AT]
     rows = starts + n + 1
-    for k in range(n + 1):
-        program[starts + k] = front_start[k]
-    for k in range(n):
-        touched[k] = False
-        load = load_start[k]
-        for e in range(front_start[k], front_start[k + 1]):
-            program[rows + e] = front[e]
-            touched_lower[e] = touched_upper[e] = 0
-            edge[e] = -1
-            if load < load_start[k + 1] and load_node[load] == front[e]:
-                edge[e] = load
-                load += 1
-    program[rows + entries] = -1
     diagonal = rows + entries + 1
     left = diagonal + n
     right = left if symmetric else left + entries
+    for k in range(n):
+        program[HEADER + k] = user_row[order[k]]
+        program[starts + k] = front_start[k]
+        program[diagonal + k] = diagonal_at[order[k]]
+    program[starts + n] = entries
+    for e in range(entries):
+        program[rows + e] = front[e]
+        program[left + e] = program[right + e] = -1  # no entry of A, and no place of L or W
+    program[rows + entries] = -1
+    for k in range(n):
+        for p in range(neighbor_start[order[k]], neighbor_start[order[k] + 1]):
+            j = position[neighbor[p]]
+            if j < k:
+                e = find_entry(front, front_start[j], front_start[j + 1], k)
+                program[left + e] = block_at[p]
+            elif not symmetric:
+                e = find_entry(front, front_start[k], front_start[k + 1], j)
+                program[right + e] = block_at[p]
+    _write_updates(n, entries, fronts, symmetric, diagonal, left, right, program)
+
+
+@interpreted
+def _write_updates(n, entries, fronts, symmetric, diagonal, left, right, program):
+    """Updates; sources of what they touch become places in the factors."""
+    front_start, front = fronts
+    upper, zeros = n + entries, program[WORK_AT]  # all of L, then all of W
     at = right + entries
     for k in range(n):
         first, last = front_start[k], front_start[k + 1]
-        program[diagonal + k] = -1 if touched[k] else diagonal_at[k]
-        for e in range(first, last):
-            if not symmetric:
-                source = ~(upper + e) if touched_upper[e] else load_upper[edge[e]]
-                program[right + e] = source
-            program[left + e] = ~(e + k + 1) if touched_lower[e] else load_lower[edge[e]]
         for e_column in range(first, last):
             j = front[e_column]
             for e_row in range(e_column if symmetric else first, last):
                 i = front[e_row]
-                earlier = min(i, j)
                 if i == j:
-                    to = front_start[i] + i
-                    source = ~to if touched[i] else diagonal_at[i]
-                    touched[i] = True
+                    place, to = diagonal + i, front_start[i] + i
+                elif i > j:
+                    e = find_entry(front, front_start[j], front_start[j + 1], i)
+                    place, to = left + e, e + j + 1
                 else:
-                    entry = find_entry(
-                        front, front_start[earlier], front_start[earlier + 1], max(i, j)
-                    )
-                    if i > j:
-                        to = entry + earlier + 1
-                        here, mine = touched_lower[entry], load_lower
-                        touched_lower[entry] = True
-                    else:
-                        to = upper + entry
-                        here, mine = touched_upper[entry], load_upper
-                        touched_upper[entry] = True
-                    source = ~to
-                    if not here:
-                        source = mine[edge[entry]] if edge[entry] >= 0 else ~zeros
-                program[at] = source
+                    e = find_entry(front, front_start[i], front_start[i + 1], j)
+                    place, to = right + e, upper + e
+                source = program[place]
+                if source >= 0 or i == j:
+                    program[at] = source if source >= 0 else ~to
+                    program[place] = -1 if i == j else ~to
+                else:
+                    program[at] = ~zeros if source == -1 else source
+                    program[place] = ~to
                 program[at + 1] = to
                 at += 2
-    return at
