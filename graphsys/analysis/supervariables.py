@@ -66,5 +66,5 @@ def quotient(graph: BlockGraph, members: Ints) -> BlockGraph:
     size = np.bincount(members, graph.size, count).astype(np.int64)
     size.setflags(write=False)
     return from_pairs(
-        tuple(range(count)), size, np.repeat(np.arange(count), degree), members[graph.neighbor[at]]
+        range(count), size, np.repeat(np.arange(count), degree), members[graph.neighbor[at]]
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +101,7 @@ class SquareBlocks:
     def graph(self, labels: Iterable[Hashable] | None) -> BlockGraph:
         """Graph with a node for each row of blocks."""
         n = self.start.size - 1
-        names = tuple(range(n)) if labels is None else tuple(labels)
+        names: Sequence[Hashable] = range(n) if labels is None else tuple(labels)
         _check_labels(names, n)
         size = block_sizes(np.full(n, self.numbers.shape[1]), names)
         return from_pairs(names, size, self.i, self.j)
@@ -283,7 +283,8 @@ def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
         Where the block sizes do not sum up to N, or there are more or fewer labels than blocks.
     """
     n_rows = rows.shape[0]
-    names, given = None if labels is None else tuple(labels), hasattr(dims, "__len__")
+    names: Sequence[Hashable] | None = None if labels is None else tuple(labels)
+    given = hasattr(dims, "__len__")
     if dims is None:  # a label for each row names single rows
         single = names is not None and len(names) == n_rows
         dims = np.ones(n_rows, np.int64) if single else find_blocks(rows)
@@ -295,7 +296,7 @@ def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
         block_sizes(dims, ())  # refuses what is no block size at all
         raise ValueError(f"dims={dims} does not divide the {n_rows} rows of A")
     if names is None:
-        names = tuple(range(len(dims)))
+        names = range(len(dims))
     elif not given and hasattr(dims, "__len__"):
         _check_labels(names, len(dims))
     size = block_sizes(dims, names)
@@ -442,7 +443,7 @@ def symmetric_values(
     return values / 2 + mirrored / 2
 
 
-def _check_labels(names: tuple[Hashable, ...], n: int) -> None:
+def _check_labels(names: Sequence[Hashable], n: int) -> None:
     """ValueError where there are more or fewer names than blocks."""
     if len(names) != n:
         raise ValueError(f"labels has {len(names)} names, A has {n} blocks on its diagonal")

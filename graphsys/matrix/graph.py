@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -18,6 +18,7 @@ from graphsys.errors import UnknownEdgeError, UnknownNodeError
 from graphsys.kernels.analysis.graph import lay_blocks, list_neighbors
 from graphsys.kernels.single.assembly import find_blocks
 from graphsys.matrix.checksums import check, checksum
+from graphsys.matrix.numbering import Numbering
 from graphsys.matrix.scipy_tables import checked
 
 __all__ = ["BlockGraph", "block_graph", "block_sizes", "from_pairs", "graph_of_edges"]
@@ -39,7 +40,7 @@ class BlockGraph:
     ----------
     labels : tuple of hashable, length n
         Label of each node.
-    index : dict
+    index : mapping
         Index of each label.
     size : ndarray of int, shape (n,)
         Block size of each node, 0 or more.
@@ -60,7 +61,7 @@ class BlockGraph:
     """
 
     labels: tuple[Hashable, ...]
-    index: dict[Hashable, int]
+    index: Mapping[Hashable, int]
     size: Int
     row_start: Int
     neighbor_start: Int
@@ -254,7 +255,7 @@ def block_graph(
 
 def block_sizes(
     dims: Any,
-    labels: tuple[Hashable, ...],
+    labels: Sequence[Hashable],
     attributes: Mapping[Hashable, Mapping[str, Any]] | None = None,
 ) -> Int:
     """Block size of each node from the forms of `dims` that `block_graph` takes.
@@ -262,7 +263,7 @@ def block_sizes(
     Parameters
     ----------
     dims : int, sequence of int, mapping of label to int, or str
-    labels : tuple of hashable, length n
+    labels : sequence of hashable, length n
     attributes : mapping of label to mapping, optional
         Attributes of every node of the user's graph, of which `labels` may be a part.
 
@@ -311,7 +312,7 @@ def graph_of_edges(
     ends = [np.asarray(i), np.asarray(j)]
     if labels is None and np.ndim(dims) != 1:
         raise ValueError("how many nodes there are is missing: give labels, or a list as dims")
-    names = tuple(range(len(dims)) if labels is None else labels)
+    names = range(len(dims)) if labels is None else tuple(labels)
     if ends[0].ndim != 1 or ends[0].shape != ends[1].shape:
         raise ValueError(f"i and j have shapes {ends[0].shape} and {ends[1].shape}, not one (k,)")
     for name, numbers in zip("ij", ends):
@@ -323,12 +324,12 @@ def graph_of_edges(
     return from_pairs(names, block_sizes(dims, names), one, other)
 
 
-def from_pairs(labels: tuple[Hashable, ...], size: Int, i: Int, j: Int) -> BlockGraph:
+def from_pairs(labels: Sequence[Hashable], size: Int, i: Int, j: Int) -> BlockGraph:
     """Graph with an edge between i[p] and j[p] for each p: any order, repeats and i == j allowed.
 
     Parameters
     ----------
-    labels : tuple of hashable, length n
+    labels : tuple of hashable, length n, or range(n)
     size : ndarray of int, shape (n,)
     i, j : ndarray of int, shape (k,)
         Nodes by index; a pair with i == j adds nothing.
@@ -350,12 +351,15 @@ def distinct(numbers: Int) -> Int:
 
 
 def _from_neighbors(
-    labels: tuple[Hashable, ...], size: Int, neighbor_start: Int, neighbor: Int, stored: int = -1
+    labels: Sequence[Hashable], size: Int, neighbor_start: Int, neighbor: Int, stored: int = -1
 ) -> BlockGraph:
     if stored != -1:
         check("BlockGraph", stored, (labels, size, neighbor_start, neighbor))
     n = len(labels)
-    index = dict(zip(labels, range(n), strict=True))
+    numbered = isinstance(labels, range)
+    index: Mapping[Hashable, int] = (
+        Numbering(n) if numbered else dict(zip(labels, range(n), strict=True))
+    )
     if len(index) < n:
         twice = next(label for i, label in enumerate(labels) if index[label] != i)
         raise ValueError(f"node {twice!r} is named twice")
@@ -368,7 +372,7 @@ def _from_neighbors(
     for table in (row_start, diagonal_at, block_at):
         table.setflags(write=False)
     return BlockGraph(
-        labels, index, size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
+        tuple(labels), index, size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
         nnz, row_start.item(n),
     )  # fmt: skip
 
@@ -399,7 +403,7 @@ def _from_networkx(graph: Any, dims: Any, nodelist: Iterable[Hashable] | None) -
 def _from_adjacency(adjacency: Any, dims: Any, nodelist: Iterable[Hashable] | None) -> BlockGraph:
     if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
         raise ValueError(f"the adjacency has shape {adjacency.shape}, it must be square")
-    labels = tuple(range(adjacency.shape[0]) if nodelist is None else nodelist)
+    labels = range(adjacency.shape[0]) if nodelist is None else tuple(nodelist)
     if len(labels) != (n := adjacency.shape[0]):
         raise ValueError(f"nodelist has {len(labels)} labels for {n} rows of the adjacency")
     entries = checked(adjacency, "the adjacency").tocoo()

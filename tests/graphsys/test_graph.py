@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsys.errors import UnknownEdgeError, UnknownNodeError
-from graphsys.matrix.graph import BlockGraph, block_graph
+from graphsys.matrix.graph import BlockGraph, block_graph, graph_of_edges
+from graphsys.matrix.numbering import Numbering
 
 ARRAYS = ("size", "row_start", "neighbor_start", "neighbor", "diagonal_at", "block_at")
 
@@ -342,3 +343,20 @@ def test_tables_do_not_change(path):
         path.nnz = 3
     with pytest.raises(ValueError, match="read-only"):
         path.size[0] = 3
+
+
+def test_nodes_without_labels_are_found_by_number_without_a_table():
+    graph = graph_of_edges([0, 1], [1, 2], [1, 1, 1])
+    assert type(graph.index) is Numbering and graph.labels == (0, 1, 2)
+    assert graph.index == {0: 0, 1: 1, 2: 2} and dict(graph.index) == {0: 0, 1: 1, 2: 2}
+    for label in (2, np.int64(2), 2.0, np.float32(2.0)):  # as a dict finds what is equal
+        assert graph.node(label) == 2 and label in graph.index
+    for label in (3, -1, 2.5, "2", None, np.nan, (2,), np.int64(-1)):
+        assert label not in graph.index
+        with pytest.raises(UnknownNodeError):
+            graph.node(label)
+    for label in ([2], np.array([2])):
+        with pytest.raises(UnknownNodeError, match="no node"):
+            graph.node(label)
+    again = pickle.loads(pickle.dumps(graph))
+    assert again.index == graph.index and again.lies_like(graph)
