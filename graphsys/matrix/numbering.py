@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
+from numbers import Real
 from operator import index
 from typing import SupportsIndex
 
@@ -29,7 +30,7 @@ class Numbering(Mapping[Hashable, int]):
         k = -1
         if isinstance(label, SupportsIndex):  # equal numbers of other types
             k = index(label)
-        elif isinstance(label, float) and label.is_integer():
+        elif isinstance(label, Real) and float(label).is_integer():
             k = int(label)
         if not 0 <= k < len(self._numbers):
             raise KeyError(label)
