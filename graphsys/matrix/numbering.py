@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from numbers import Real
 from operator import index
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 
 class Numbering(Mapping[Hashable, int]):
@@ -23,7 +23,7 @@ class Numbering(Mapping[Hashable, int]):
     def __init__(self, n: int) -> None:
         self._numbers = range(n)
 
-    def __getitem__(self, label: Hashable) -> int:
+    def __getitem__(self, label: Any) -> int:
         if type(label) is int and 0 <= label < len(self._numbers):
             return label
         hash(label)  # what a dict refuses is refused
@@ -31,7 +31,7 @@ class Numbering(Mapping[Hashable, int]):
         if isinstance(label, SupportsIndex):  # equal numbers of other types
             k = index(label)
         elif isinstance(label, Real) and float(label).is_integer():
-            k = int(label)
+            k = int(float(label))
         if not 0 <= k < len(self._numbers):
             raise KeyError(label)
         return k
