@@ -36,7 +36,6 @@ from graphsys.kernels.program.factor_structure import (
     STEP_ROWS,
     choose_structure,
     list_blocks,
-    single_rows,
     updates_length,
     write_program,
     write_updates,
@@ -279,7 +278,7 @@ class Elimination(NamedTuple):
             super_start = super_start[: count + 1].copy()
         program, short, tables = empty(length, int64), self.precedence.short.size, graph.tables()
         listed = self.front_start, front
-        if single_rows(nodes, tables):
+        if 0 < nodes == n == graph.rows:  # single rows
             write_scalars(tables, self.step_node, self.position, listed, symmetric, short, program)
             return FactorStructure(self, front, fill, super_start, row_of, program)
         write_program(

@@ -412,8 +412,9 @@ def test_a_small_graph_is_analyzed_in_few_compiled_calls(monkeypatch):
 
     monkeypatch.setattr(Interpreted, "seconds", 0.0)
     monkeypatch.setattr(Kernel, "__call__", counted)
-    for graph, expected in ((gs.chain(10), 5), (gs.ladder(5), 7), (gs.crystal(3), 7)):
-        system = random_system(graph, 6)
+    cases = (gs.chain(10), 6, 5), (gs.chain(10), 1, 5), (gs.ladder(5), 6, 7), (gs.crystal(3), 6, 7)
+    for graph, size, expected in cases:
+        system = random_system(graph, size)
         calls.clear()
         system.analyze()
         assert len(calls) == expected, calls
