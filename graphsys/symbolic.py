@@ -265,7 +265,8 @@ class Symbolic:
     def nbytes(self) -> int:
         """Bytes of the factors in double precision and of all tables."""
         tables = self.parent, self.front_start, self.front, self.fill, self.program
-        return 8 * self.arena_size + sum(table.nbytes for table in tables)
+        owners = [table if table.base is None else table.base for table in tables]
+        return 8 * self.arena_size + sum({id(owner): owner.nbytes for owner in owners}.values())
 
     @cached_property
     def order(self) -> tuple[Hashable, ...]:
