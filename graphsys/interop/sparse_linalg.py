@@ -267,10 +267,12 @@ class FactorizedMatrix:
     def _fills_little(self, blocks: FoundBlocks) -> bool:
         """True if a `Factor` has small panels and takes few operations.
 
-        That of blocks of two rows is as fast unless its solves refine, that of larger ones faster.
+        That of blocks of two rows is as fast unless its solves refine, that of larger ones faster,
+        and those of chains and trees.
         """
         found, size = blocks.symbolic, blocks.system.graph.size
-        if is_nodal(found.program, self.dtype) or size.max() > 2:
+        tree = is_nodal(found.program, self.dtype) and (size.max() == 2 or found.n_fill == 0)
+        if tree or size.max() > 2:
             return False
         if found.operations * (2.0 if found.symmetric else 1.0) > SPARSE_MESH * self._rows.nnz:
             return False
