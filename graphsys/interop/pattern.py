@@ -21,7 +21,7 @@ from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, is_sou
 from graphsys.kernels.base.widths import LANES
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import coordinates
-from graphsys.numeric.batch_engines import lanes_fit
+from graphsys.numeric.batch_engines import lanes_fit, order_of_lanes
 from graphsys.numeric.diagnosis import without_options
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.scalar_lanes import EntryLanes, has_scalar_table
@@ -298,7 +298,7 @@ class Pattern:
         """
         if len(data) < 2 or self._sum is not None or data.dtype.kind != "f":
             return None
-        symbolic = self._analyzed(data[0]).in_postorder
+        symbolic = order_of_lanes(self._analyzed(data[0]), data.dtype)
         if not (has_scalar_table(symbolic.program) and lanes_fit(symbolic, data.dtype)):
             return None
         found = self._entry_lanes
