@@ -230,3 +230,15 @@ def test_no_lane_is_sure_where_nodes_are_short_of_pivots():
         )  # fmt: skip
         assert (growth == (np.inf if short else 0.0)).all() and (ratio > 0.5).all()
     assert own.state.size == LANES * STATE and symbolic.program[NODAL_AT] > 0
+
+
+@pytest.mark.parametrize("n", [60, 12_000])
+def test_rows_stay_in_their_order_where_the_factors_of_eight_stay_in_the_second_cache(n):
+    system = random_system(gs.random_tree(n, seed=2), 1, seed=3)
+    values = np.stack([system.values, 2.0 * system.values])
+    batch = gs.Batch(system.analyze(), values)
+    assert (batch._engine.symbolic is batch.symbolic) == (n == 60)
+    b = np.random.default_rng(0).normal(size=(2, n))
+    x = batch.solve(b)
+    np.testing.assert_allclose(system @ x[0], b[0], rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(2.0 * (system @ x[1]), b[1], rtol=0.0, atol=1e-13)
