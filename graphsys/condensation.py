@@ -315,13 +315,13 @@ class _Partial(Factorization):
     def reduce(self, b: Array, count: int) -> Array:
         """b_n - A_ne A_ee^-1 b_e."""
         out = np.empty(self.rows.size * count, self.dtype)
-        compiled.reduce(self.program, self.place, self.arena, b, count, self._work(b), out)
+        compiled.reduce(self.panels, self.place, self.arena, b, count, self._work(b), out)
         return out
 
     def expand(self, b: Array, known: Array, count: int) -> Array:
         """A_ee^-1 (b_e - A_en x_n) and x_n, in one vector."""
         out = np.empty(b.size, self.dtype)
-        compiled.expand(self.program, self.place, self.arena, b, known, count, self._work(b), out)
+        compiled.expand(self.panels, self.place, self.arena, b, known, count, self._work(b), out)
         return out
 
     def _work(self, b: Array) -> Array:

@@ -105,14 +105,16 @@ def test_any_nodes_of_any_graph_with_any_sizes_equal_dense(data):
     assert_equals_dense(system, gs.condense(system, nodes, ordering), columns)
 
 
-def test_all_nodes_and_no_nodes():
-    system = dominant(gs.net(3), 2)
-    everything = gs.condense(system, reversed(range(9)))
+@pytest.mark.parametrize("graph", [gs.net(3), gs.chain(9)])
+@pytest.mark.parametrize("size", [1, 2])
+def test_all_nodes_and_no_nodes(graph, size):
+    system = dominant(graph, size)
+    everything = gs.condense(system, list(graph)[::-1])
     assert np.array_equal(
         everything.schur(), system.to_dense()[np.ix_(everything.rows, everything.rows)]
     )
     nothing = gs.condense(system, [])
-    b = np.ones(18)
+    b = np.ones(9 * size)
     assert nothing.schur().shape == (0, 0) and nothing.reduce(b).shape == (0,)
     assert nothing.expand(np.zeros(0), b) == pytest.approx(system.solve(b))
 
