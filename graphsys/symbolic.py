@@ -201,7 +201,8 @@ class Symbolic:
     def in_postorder(self) -> Symbolic:
         """The same order with each subtree's steps consecutive: for multifrontal and batches.
 
-        All orders are such but those of long chains, whose branches are by turns.
+        All orders are such but those of long chains, whose branches are by turns, of single rows,
+        which come by their depth, and of networks whose bottom comes first.
         """
         if is_postorder(self.parent, *np.empty((2, self.parent.size), np.int64)):
             return self

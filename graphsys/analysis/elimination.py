@@ -89,7 +89,7 @@ class FactorStructure(NamedTuple):
 class Elimination(NamedTuple):
     """An elimination order, children first in its tree, with the tree and what it costs.
 
-    It is a postorder of the tree, unless two branches are by turns.
+    It is a postorder of the tree, unless two branches are by turns or steps were sorted.
 
     Attributes
     ----------
