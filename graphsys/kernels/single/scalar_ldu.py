@@ -19,7 +19,7 @@ Sources as in `nodal_ldu`; that of a pivot is -1 where it was updated. A tree ha
 
 import numpy as np
 
-from graphsys.kernels.base.jit import inlined, kernel, lazy
+from graphsys.kernels.base.jit import inlined, lazy
 from graphsys.kernels.base.layout import (
     GROWTH,
     NODAL_AT,
@@ -153,7 +153,7 @@ def factorize_rows(program, values, tolerance, magnitude, arena, info):
     return factorize_scalars(program, values, tolerance, magnitude, arena, info, None)
 
 
-@kernel
+@lazy("int")
 def solve_scalars(
     # Tables:
     program,
