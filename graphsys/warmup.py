@@ -60,13 +60,16 @@ def warm_up() -> int:
 
 def _other_types() -> int:
     """Solve small systems of complex numbers and of single precision."""
-    A = random_system(ladder(4), 3).to_scipy()
-    for dtype in (np.complex128, np.float32):
-        system = System.from_scipy(csr_array(A).astype(dtype), 3)
-        factor = system.factorize()
-        factor.refactorize(system.values)
-        factor.solve(np.ones(system.shape[0], dtype))
-    return 2
+    for k in (1, 2, 3):
+        A = csr_array(random_system(net(4), k).to_scipy())
+        for dtype in (np.complex128, np.float32):
+            system = System.from_scipy(A.astype(dtype), k)
+            factor = system.factorize()
+            factor.refactorize(system.values)
+            b = np.ones(system.shape[0], dtype)
+            factor.solve(b)
+            factor.solve(b, trans="T")
+    return 6
 
 
 def _scalar_matrices() -> int:
