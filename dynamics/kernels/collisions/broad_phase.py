@@ -191,13 +191,19 @@ def hash_of(level, i, j, k, count):
 
 
 @kernel
+def exponent_of(size):
+    """Least e with size < 2^e or, by rounding, the next one; `math.frexp` would import numba."""
+    return int(math.floor(math.log2(size))) + 1 if size > 0.0 else 0
+
+
+@kernel
 def fill_grids(tables, grid, n, allowance):
     """Put every convex shape into the cell of its centre; the size of the largest cells."""
     most = 0.0
     for s in range(tables.shapes.shape[0]):
         if tables.shapes[s, HALF_SPACE] == 0:
             most = max(most, reach_of(tables.shapes, tables.sizes, s, n, allowance))
-    _, top = math.frexp(2.0 * most)
+    top = exponent_of(2.0 * most)
     for k in range(grid.first.size):
         grid.first[k] = -1
     for level in range(LEVELS):
@@ -206,9 +212,8 @@ def fill_grids(tables, grid, n, allowance):
         if tables.shapes[s, HALF_SPACE] == 1:
             continue
         radius, cell = reach_of(tables.shapes, tables.sizes, s, n, allowance), grid.cells[s]
-        _, exponent = math.frexp(2.0 * radius)
-        level = max(0, LEVELS - 1 - (top - exponent)) if radius > 0.0 else 0
-        size = math.ldexp(1.0, top - (LEVELS - 1 - level))
+        level = max(0, LEVELS - 1 - (top - exponent_of(2.0 * radius))) if radius > 0.0 else 0
+        size = 2.0 ** (top - (LEVELS - 1 - level))
         grid.largest[level] = max(grid.largest[level], radius)
         cell[LEVEL] = level
         for axis in range(3):
@@ -307,7 +312,7 @@ def near_pairs(tables, grid, n, state, allowance):
         for level in range(cells[s, LEVEL], LEVELS):
             if largest[level] < 0.0:
                 continue
-            own, size = level == cells[s, LEVEL], math.ldexp(1.0, top + level + 1 - LEVELS)
+            own, size = level == cells[s, LEVEL], 2.0 ** (top + level + 1 - LEVELS)
             far = radius + largest[level] + SLACK * size
             # of its own grid those in cells that follow: each pair of shapes once
             begin = cells[s, CELL] if own else cell_of(x - far, size)
