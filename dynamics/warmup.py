@@ -22,7 +22,7 @@ from dynamics.simulation import simulate
 from dynamics.state import State
 from dynamics.zoo import quadruped
 
-__all__ = ["warm_up", "with_contacts", "with_near_pairs", "without_contacts"]
+__all__ = ["warm_up", "with_contacts", "with_near_pairs", "with_queries", "without_contacts"]
 
 TIMESTEP = 0.01  #: s
 
@@ -40,22 +40,22 @@ def warm_up() -> int:
     int
         Number of steps that were simulated.
     """
-    return without_contacts() + with_contacts() + with_near_pairs()
+    return without_contacts() + with_queries() + with_contacts() + with_near_pairs()
 
 
 def without_contacts() -> int:
     """The pendulum; its number of steps."""
     compile_all()
+    model = _double_pendulum().finalize(TIMESTEP)
+    return _run(model, model.initial_state())
+
+
+def with_queries() -> int:
+    """The pendulum: Jacobians, inverse dynamics, derivatives, error control and order 4."""
+    compile_all()
     mechanism = _double_pendulum()
     model = mechanism.finalize(TIMESTEP)
-    steps = _run(model, model.initial_state())
-    _ask(model, model.initial_state())
-    fourth = mechanism.copy().finalize(TIMESTEP, order=4)
-    return steps + _run(fourth, fourth.initial_state())
-
-
-def _ask(model: Model, state: State) -> None:
-    """Jacobians, inverse dynamics, derivatives, and a motion with error control."""
+    state = model.initial_state()
     kinematics, last = Kinematics(model), model.bodies[-1]
     kinematics.jacobian(state, last)
     kinematics.mass_matrix(state)
@@ -63,7 +63,8 @@ def _ask(model: Model, state: State) -> None:
     linearize(model, state, coordinates="joint")
     sensitivity(model, state, 2.0 * TIMESTEP, [(last.name, "mass")])
     simulate(model, state, 2.0 * TIMESTEP, accuracy=1e-6)
-    bind_all()
+    fourth = mechanism.copy().finalize(TIMESTEP, order=4)
+    return _run(fourth, fourth.initial_state())
 
 
 def with_contacts() -> int:
