@@ -2,7 +2,7 @@
 
 import math
 
-from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.jit import inlined, kernel
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
     ARM_A_AT,
@@ -398,7 +398,7 @@ def contact_rows(
     return 0
 
 
-@kernel
+@inlined
 def groups_at_end(plan):
     """Number of groups with rows that an interval's equations have at its end, or limits have."""
     for k in range(plan[CONTACTS]):
