@@ -130,8 +130,18 @@ class InterruptedJobError(RuntimeError):
     """Error of a job that Ctrl-C ended."""
 
 
-#: Times, states, controls, what the run took, near pairs, intervals and events.
-Record = tuple[Float, Float, Float, dict[str, Any], tuple[Part, ...], Float, Sequence[Event]]
+class Local:
+    """Variant of a job in the process that made it; others get none, and make it again."""
+
+    def __init__(self, model: Model | None = None) -> None:
+        self.model = model
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return Local, ()
+
+
+#: Variant, times, states, controls, what the run took, near pairs, intervals and events.
+Record = tuple[Local, Float, Float, Float, dict[str, Any], tuple[Part, ...], Float, Sequence[Event]]
 #: What comes back of a job: its error and its motion.
 Found = tuple[Exception | None, Record | None]
 
@@ -199,8 +209,8 @@ def _sendable(error: BaseException) -> Exception:
 
 def _record(motion: Trajectory) -> Record:
     return (
-        motion.time, motion.states, motion.controls, motion.info, motion.parts, motion.intervals,
-        motion.events,
+        Local(motion.model), motion.time, motion.states, motion.controls, motion.info, motion.parts,
+        motion.intervals, motion.events,
     )  # fmt: skip
 
 
@@ -209,7 +219,9 @@ def result_of(model: Model, job: Job, found: Found) -> Rollout:
     error, record = found
     if record is None:
         return Rollout(job, error)
-    whose = variant(model, job.parameters) if job.parameters else model
-    motion = Trajectory(whose, *record[:4])
-    motion.parts, motion.intervals, motion.events = record[4:]
+    whose, made = model, record[0].model
+    if job.parameters:  # without the memory of its run
+        whose = variant(model, job.parameters) if made is None else made._replace()
+    motion = Trajectory(whose, *record[1:5])
+    motion.parts, motion.intervals, motion.events = record[5:]
     return Rollout(job, error, motion)

@@ -12,6 +12,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.kernels.base import layout
+from dynamics.studies.jobs import Local
 from dynamics.studies.variation import carried
 from dynamics.tables.versions import tables_version
 
@@ -147,6 +148,34 @@ def test_other_numbers_are_those_of_a_mechanism_that_was_built_with_them():
     motion = dy.simulate(wanted, start, 1.0)
     assert np.array_equal(result.trajectory.states, motion.states)
     assert np.array_equal(result.trajectory.energy(), motion.energy())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_make_the_variant_of_a_job_once(threads, monkeypatch):
+    model, state = dy.zoo.cart_pole()
+    made = []
+
+    def counted(*given):
+        made.append(dy.variant(*given))
+        return made[-1]
+
+    monkeypatch.setattr("dynamics.studies.jobs.variant", counted)
+    jobs = [dy.Job(state, 0.1, parameters={"pole": {"mass": 0.1 + 0.1 * i}}) for i in range(4)]
+    results = dy.rollouts(model, jobs, threads=threads)
+    assert len(made) == 4
+    for job, result in zip(jobs, results):
+        alone = dy.variant(model, job.parameters)
+        start = carried(model, state, alone)
+        expected = dy.simulate(alone, start, 0.1)
+        assert (result.trajectory.model.tables.constant == alone.tables.constant).all()
+        assert (result.trajectory.states == expected.states).all()
+        assert (result.trajectory.energy() == expected.energy()).all()
+        assert all(result.trajectory.model is not one for one in made)  # which hold work arrays
+
+
+def test_a_variant_stays_in_its_process():
+    model, _ = dy.zoo.cart_pole()
+    assert pickle.loads(pickle.dumps(Local(model))).model is None
 
 
 def test_a_variant_shares_the_graph_while_its_pattern_stays():
