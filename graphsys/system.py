@@ -709,8 +709,12 @@ class System(Sealed):
         other.__dict__.update(self.__dict__, _values=self._values.copy())
         return other
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self._sealed(self.__dict__ | {"_offsets": None})  # made again when needed
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        memo[id(self.labels)] = self.labels  # those of the graph, which copies share
+        return super().__deepcopy__(memo)
+
+    def _state(self) -> dict[str, Any]:
+        return self.__dict__ | {"_offsets": None}  # made again when needed
 
     def __repr__(self) -> str:
         return (

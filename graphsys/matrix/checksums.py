@@ -9,6 +9,7 @@ from zlib import crc32
 import numpy as np
 
 _PLAIN = (bool, int, float, complex, str, np.generic, np.dtype)
+_LITERALS = {bool, int, float, complex, str, type(None)}  # whose repr has their type and value
 _SEAL = "checksum"
 
 
@@ -45,11 +46,18 @@ class Sealed:
     def __copy__(self) -> Any:
         return copy.deepcopy(self)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self._sealed(self.__dict__)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        other = memo[id(self)] = type(self).__new__(type(self))
+        other.__dict__.update(copy.deepcopy(self._state(), memo))  # never outside memory: no seal
+        return other
 
-    def _sealed(self, state: dict[str, Any]) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, Any]:
+        state = self._state()
         return state | {_SEAL: checksum(state)}
+
+    def _state(self) -> dict[str, Any]:
+        """Attributes that copies and pickles have."""
+        return self.__dict__
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
@@ -69,7 +77,10 @@ def _fed(crc: int, part: Any, seen: set[int]) -> int:
         part = list(part.items())
     elif isinstance(part, (set, frozenset)):
         part = sorted(part)
-    elif not isinstance(part, (tuple, list)):
+    elif isinstance(part, (tuple, list)):
+        if _LITERALS.issuperset(map(type, part)):  # as labels mostly are: all at once
+            return crc32(repr(part).encode(), crc)
+    else:
         ours = type(part).__module__.split(".")[0] == __name__.split(".")[0]
         if not ours or "__reduce__" in vars(type(part)) or id(part) in seen:
             return crc

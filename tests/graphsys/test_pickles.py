@@ -9,6 +9,7 @@ import pytest
 
 import graphsys as gs
 from graphsys.families import body_joint_chain, random_saddle_system, random_system
+from graphsys.matrix.checksums import checksum
 
 B = np.random.default_rng(0).normal(size=60)
 
@@ -94,3 +95,29 @@ def test_copies_share_what_never_changes():
     assert copy.copy(symbolic) is symbolic and copy.deepcopy(symbolic) is symbolic
     factor = pickle.loads(pickle.dumps(factor))
     assert factor.symbolic.program is factor._factorization.program  # one array, as before
+
+
+class Joint:
+    """Label that is equal to itself alone."""
+
+
+def test_copies_know_labels_that_equal_themselves_alone():
+    joints = [Joint(), Joint()]
+    system = gs.System.from_edges([0], [1], [1, 1], labels=joints)
+    system.add(joints, joints, [4.0, 3.0])
+    for other in (copy.copy(system), copy.deepcopy(system)):
+        assert other.labels is system.labels
+        assert other[other.labels[1], other.labels[1]] == 3.0
+
+
+def test_a_copy_within_a_structure_is_one_object():
+    system = random_system(gs.ladder(5), 6)
+    one, other = copy.deepcopy([system, system])
+
+    assert one is other and one is not system
+
+
+def test_checksums_of_labels_depend_on_their_types():
+    alike = [(1, 2), (1.0, 2), ("1", 2), (True, 2), (1, (2,)), (1, None)]
+
+    assert len({checksum(labels) for labels in alike}) == len(alike)
