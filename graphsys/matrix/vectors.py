@@ -67,6 +67,8 @@ def join(graph: BlockGraph, vectors: Mapping[Any, Any], dtype: Any = float) -> N
     """
     for label in vectors:
         graph.node(label)
+    if (numbers := _scalars(graph, vectors)) is not None:
+        return numbers.astype(np.result_type(dtype, numbers.dtype), copy=False)
     parts: list[NDArray[Any]] = []
     for label, size in zip(graph.labels, graph.size.tolist(), strict=True):
         if label not in vectors:
@@ -85,6 +87,14 @@ def join(graph: BlockGraph, vectors: Mapping[Any, Any], dtype: Any = float) -> N
         parts.append(part)
     result = np.result_type(dtype, *{part.dtype for part in parts})
     return np.concatenate(parts, dtype=result) if parts else np.zeros(0, dtype=result)
+
+
+def _scalars(graph: BlockGraph, vectors: Mapping[Any, Any]) -> NDArray[np.float64] | None:
+    """Array of a Python float for each node of one row; None for other vectors."""
+    if len(vectors) != len(graph.labels) or not (graph.size == 1).all():
+        return None
+    given = [vectors[label] for label in graph.labels]
+    return np.array(given) if set(map(type, given)) == {float} else None
 
 
 def aligned(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:

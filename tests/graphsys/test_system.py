@@ -200,6 +200,20 @@ def test_product_equals_the_dense_one(system, columns):
     assert all(np.array_equal(by_label[u], y) for u, y in system.split(system @ x).items())
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_join_takes_numbers_of_all_kinds_for_single_rows(dtype):
+    system = System(nx.path_graph(3), 1, dtype=dtype)
+    plain, mixed = {2: 3.0, 0: 1.0, 1: 2.0}, {0: [1], 1: np.float32(2), 2: 3.0}
+
+    for vectors in (plain, mixed):
+        x = system.join(vectors)
+        assert x.tolist() == [1.0, 2.0, 3.0] and x.dtype == np.result_type(dtype, float)
+    with pytest.raises(ValueError, match="node 1 has no vector"):
+        system.join({0: 1.0, 2: 3.0})
+    with pytest.raises(UnknownNodeError, match="7 is no node"):
+        system.join({0: 1.0, 1: 2.0, 7: 3.0})
+
+
 @given(systems(), st.sampled_from([(), (2,)]))
 def test_join_undoes_split(system, columns):
     x = np.arange(system.shape[0] * int(np.prod(columns)), dtype=float)
