@@ -128,6 +128,8 @@ def _equilibrated(blocks: Array) -> Array:
     for _ in range(EQUILIBRATIONS):
         _, exponent = np.frexp(np.abs(blocks).max(axis=2))
         half = -(exponent // 2)
+        if not half.any():
+            break
         blocks = scaled(blocks, half[:, :, None] + half[:, None, :])
     return blocks
 
