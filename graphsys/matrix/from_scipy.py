@@ -153,8 +153,9 @@ def canonical(matrix: Any) -> Any:
         raise ValueError(f"A has shape {matrix.shape}, it must be square")
     dtype = as_dtype(matrix.dtype)
     rows = checked(matrix, "A").tocsr()
-    # A new shell, for scipy sorts and sums in place and keeps its findings on the object.
-    rows = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=matrix.shape)
+    if rows is matrix or not isinstance(rows, sp.csr_array):
+        # A new shell, for scipy sorts and sums in place and keeps its findings on the object.
+        rows = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=matrix.shape)
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
