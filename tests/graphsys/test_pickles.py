@@ -9,7 +9,6 @@ import pytest
 
 import graphsys as gs
 from graphsys.families import body_joint_chain, random_saddle_system, random_system
-from graphsys.matrix.checksums import checksum
 
 B = np.random.default_rng(0).normal(size=60)
 
@@ -115,9 +114,3 @@ def test_a_copy_within_a_structure_is_one_object():
     one, other = copy.deepcopy([system, system])
 
     assert one is other and one is not system
-
-
-def test_checksums_of_labels_depend_on_their_types():
-    alike = [(1, 2), (1.0, 2), ("1", 2), (True, 2), (1, (2,)), (1, None)]
-
-    assert len({checksum(labels) for labels in alike}) == len(alike)
