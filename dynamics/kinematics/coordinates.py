@@ -295,7 +295,7 @@ def _mobile(
     rates = per_coordinate(joint, velocity, "velocity")
     if joint.positions == () or joint.child.name == WORLD.name:
         raise InconsistentStateError(f"joint {name!r} has no coordinates to set; use assemble")
-    behind = _behind(model, joint)
+    behind = _descendants(model, joint)
     if joint.parent.name in behind:
         raise InconsistentStateError(
             f"joint {name!r} is on a loop, so it cannot move alone: use "
@@ -310,9 +310,9 @@ def _mobile(
     return joint, q, rates, behind
 
 
-def _behind(model: Model, joint: Joint) -> set[Hashable]:
+def _descendants(model: Model, joint: Joint) -> set[Hashable]:
     """Names of the child of a joint and of all that other joints connect to it, found once."""
-    key = "behind", joint.name
+    key = "descendants", joint.name
     if key not in model.structures:
         graph = model.mechanism.graph()
         graph.remove_edge(joint.parent.name, joint.child.name, key=joint.name)

@@ -84,9 +84,10 @@ def velocities_of(model: Model, pose: Float, momentum: Float) -> Float:
 
 
 class _BodiesAndRotors:
-    """Velocities of bodies and momenta of rotors as unknowns of one symmetric system.
+    """Velocities of bodies and momenta of rotors as unknowns of one system.
 
-    M + G^T I G has no digits of bodies that weigh 1e-10 of their rotors.
+    M + G^T I G has no digits of bodies that weigh 1e-10 of their rotors. The matrix is symmetric,
+    but pivots of symmetric factors would leave noise in the velocities of such bodies.
     """
 
     def __init__(self, tables: Tables, rows: list[tuple[int, int, int, int]]) -> None:

@@ -87,7 +87,7 @@ def test_bodies_that_stay_keep_every_bit():
     names = [j.name for j in model.mechanism.joints.values() if j.n_coordinates][-2:]
     coordinates.set_joints(model, state, [(name, *model.joint(state, name)) for name in names])
     behind = set().union(
-        *(coordinates._behind(model, model.mechanism.joints[name]) for name in names)
+        *(coordinates._descendants(model, model.mechanism.joints[name]) for name in names)
     )
     still = [i for i, body in enumerate(model.bodies) if body.name not in behind]
     assert still
