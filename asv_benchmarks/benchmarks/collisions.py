@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.collisions [scene ...]`` in ``asv_benchmarks`` prints the table: heaps of
 balls and of mixed shapes, dominoes, a humanoid that falls on itself, an ant and a half cheetah on
-their floor. Both read the same MJCF, contacts with a round cone, without commands. With ``--depth``
-it prints how deep MuJoCo's bodies go into each other, at the same step and in the time that
-`dynamics` takes.
+their floor. Both read the same MJCF, contacts with a round cone, without commands; links that fixed
+joints hold together are one body, as in MuJoCo. With ``--depth`` it prints how deep MuJoCo's bodies
+go into each other, at the same step and in the time that `dynamics` takes.
 """
 
 import argparse
@@ -158,7 +158,8 @@ def scene(name, loose=False):
         path.write_text(SCENES[name]())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = dy.load(path, collide=True).finalize(H, **(LOOSE if loose else {}))
+        mechanism = dy.load(path, collide=True, merge_fixed=True)
+        model = mechanism.finalize(H, **(LOOSE if loose else {}))
     made = Scene(name, model, dy.separate(model, model.initial_state()), path)
     if name != robot:
         import mujoco
