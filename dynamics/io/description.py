@@ -293,6 +293,8 @@ class SensorEntry:
         Of a "joint".
     noise : float
         Standard deviation of white noise.
+    bias : float
+        Reading of a "joint" whose coordinate is 0.
     largest : float
         Of a "range", m.
     """
@@ -305,6 +307,7 @@ class SensorEntry:
     joint: str | None = None
     coordinate: int = 0
     noise: float = 0.0
+    bias: float = 0.0
     largest: float = np.inf
 
 

@@ -15,6 +15,7 @@ from dynamics.parts.sensors import (
     ForceTorque,
     FrameSensor,
     JointSensor,
+    Noise,
     RangeFinder,
     Sensor,
 )
@@ -49,7 +50,7 @@ def add_sensor(
 
 
 def _sensor(mechanism: Mechanism, entry: SensorEntry, body: Any, pose: Pose) -> Sensor | None:
-    options: dict[str, Any] = {"name": entry.name, "noise": entry.noise}
+    options: dict[str, Any] = {"name": entry.name, "noise": Noise(entry.noise, entry.bias)}
     x, q, quantity = pose.position, pose.orientation, entry.quantity
     joint = mechanism.joints.get(entry.joint)
     if entry.kind == "joint":

@@ -164,3 +164,25 @@ def test_sensors_of_bodies_that_are_merged_sit_where_they_were(mujoco, tmp_path)
     np.testing.assert_allclose(found["place"], [0.3, 0.1, 2.0], atol=1e-12)
     assert list(found) == ["place"]
     assert left_out["sensors of joints or bodies that are not here"] == ["lost"]
+
+
+def test_encoders_read_what_the_file_calls_the_reference(mujoco, tmp_path):
+    """Of two joints about one axis, too, which would be one cylindrical joint without sensors."""
+    text = """<mujoco><compiler angle="degree"/><worldbody><body name="arm">
+      <joint name="hinge" type="hinge" ref="30"/><joint name="slide" type="slide" ref="-0.2"/>
+      <geom size="0.1"/></body></worldbody>
+     <sensor><jointpos name="angle" joint="hinge"/><jointpos name="way" joint="slide"/>
+      <jointvel name="rate" joint="hinge"/></sensor></mujoco>"""
+    mech, _ = loaded(tmp_path / "reference.xml", text)
+    model = mech.finalize(0.01)
+    state = model.initial_state()
+    theirs = mujoco.MjData(mujoco.MjModel.from_xml_string(text))
+    for moved in (0.0, 0.3):
+        theirs.qpos[:] = [np.pi / 6 + moved, -0.2 + 2 * moved]
+        model.set_joint(state, "hinge", moved)
+        model.set_joint(state, "slide", 2 * moved)
+        mujoco.mj_forward(theirs.model, theirs)
+        found = dy.Sensors(model).read(state)
+        assert np.ravel([found[name] for name in ("angle", "way", "rate")]) == pytest.approx(
+            theirs.sensordata, abs=1e-14
+        )

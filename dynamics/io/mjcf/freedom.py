@@ -119,7 +119,7 @@ def is_one(freedoms: list[Freedom]) -> bool:
     return _kind(*_sorted(freedoms))[0] is not None
 
 
-def loses(freedoms: list[Freedom], driven: Collection[str]) -> bool:
+def loses(freedoms: list[Freedom], driven: Collection[str], measured: Collection[str]) -> bool:
     """True if the one joint of ours would be without properties or motors of some of these.
 
     Parameters
@@ -127,6 +127,8 @@ def loses(freedoms: list[Freedom], driven: Collection[str]) -> bool:
     freedoms : list of Freedom
     driven : collection of str
         Joints that actuators move or that others follow.
+    measured : collection of str
+        Joints that sensors read.
 
     Returns
     -------
@@ -140,8 +142,9 @@ def loses(freedoms: list[Freedom], driven: Collection[str]) -> bool:
         return False
     return any(
         one.damping or one.stiffness or one.limits or one.friction or one.armature
+        or one.name in measured
         for one in freedoms
-    )
+    )  # fmt: skip
 
 
 def _sorted(freedoms: list[Freedom]) -> tuple[list[Freedom], list[Freedom]]:

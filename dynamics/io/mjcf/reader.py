@@ -17,7 +17,7 @@ from dynamics.io.mjcf.actuators import actuator_names, driven_joints, read_actua
 from dynamics.io.mjcf.files import check_files
 from dynamics.io.mjcf.freedom import Freedom, is_one, loses, one_joint
 from dynamics.io.mjcf.keyframes import read_keyframe
-from dynamics.io.mjcf.sensors import read_sensor
+from dynamics.io.mjcf.sensors import measured_joints, read_sensor
 from dynamics.io.mjcf.tendons import read_tendon
 from dynamics.io.notes import Notes
 from dynamics.parts.geometry import Geometry, Mesh, Surface
@@ -138,7 +138,7 @@ class Reader:
         self.tendon_name = [f"{one} tendon" if one in taken else one for one in tendons]
         self.paired = {int(k) for one in (model.pair_geom1, model.pair_geom2) for k in one}
         self.actuator_name = actuator_names(self)
-        self.driven = driven_joints(self)
+        self.driven, self.measured = driven_joints(self), measured_joints(self)
         self.steps: list[tuple[str | None, Pose, list[tuple[str, list[int]]]]] = []
 
     def name(self, kind: str, k: int) -> str:
@@ -203,7 +203,7 @@ class Reader:
             return
         freedoms = [self.freedom(k) for k in range(first, first + count)]
         chain, between = self.chain(freedoms, parent, name, place)
-        if not is_one(freedoms) or loses(freedoms, self.driven):
+        if not is_one(freedoms) or loses(freedoms, self.driven, self.measured):
             where = [(one, Pose(free.point)) for one, free in zip(chain, freedoms)]
             if (chain and determined(where)) or (self.split and not is_one(freedoms)):
                 self.found.links.update((link.name, link) for link in between)

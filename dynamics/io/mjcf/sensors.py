@@ -13,7 +13,7 @@ from dynamics.io.description import Pose, SensorEntry
 if TYPE_CHECKING:
     from dynamics.io.mjcf.reader import Reader
 
-__all__ = ["read_sensor"]
+__all__ = ["measured_joints", "read_sensor"]
 
 #: Sensors on a site: kind here and quantity.
 ON_SITE = {
@@ -36,6 +36,23 @@ ON_JOINT = {"JOINTPOS": "position", "JOINTVEL": "velocity"}
 ON_TENDON = {"TENDONPOS": "position", "TENDONVEL": "velocity"}
 #: Kinds of joints whose coordinates are those of the file's hinges and slides, in this order.
 IN_ORDER = ("revolute", "prismatic", "universal")
+
+
+def measured_joints(reader: Reader) -> set[str]:
+    """Joints whose coordinates or rates a sensor of the file reads.
+
+    Parameters
+    ----------
+    reader : Reader
+
+    Returns
+    -------
+    set of str
+    """
+    m, kinds = reader.model, reader.mj.mjtSensor
+    of_joint = (kinds.mjSENS_JOINTPOS, kinds.mjSENS_JOINTVEL)
+    numbers = [k for k in range(m.nsensor) if kinds(m.sensor_type[k]) in of_joint]
+    return {reader.joint_name[m.sensor_objid[k]] for k in numbers}
 
 
 def read_sensor(reader: Reader, k: int) -> None:
@@ -82,7 +99,10 @@ def _entry(reader: Reader, k: int, name: str, kind: str) -> SensorEntry | None:
         found = _coordinate(reader, reader.joint_name[at])
         if found is None:
             return None
-        return SensorEntry(name, "joint", ON_JOINT[kind], joint=found[0], coordinate=found[1])
+        made = SensorEntry(name, "joint", ON_JOINT[kind], joint=found[0], coordinate=found[1])
+        if kind == "JOINTPOS":
+            made.bias = float(m.qpos0[m.jnt_qposadr[at]])
+        return made
     if kind in ON_TENDON:
         tendon = reader.tendon_name[at]
         if tendon not in reader.found.tendons:
