@@ -181,6 +181,10 @@ class Symbolic:
         program.setflags(write=False)
         return program
 
+    def program_for(self, dtype: np.dtype[Any]) -> Ints:
+        """The program that kernels for numbers of this type follow."""
+        return self.supernodal_program if dtype.kind == "c" else self.program
+
     @cached_property
     def for_delayed_pivots(self) -> Symbolic:
         """Symbolic factorization in which no node waits for another's pivots.

@@ -88,11 +88,10 @@ def certificate(
     graph, info = matrix.graph, np.empty(RESULTS)
     sizes = np.empty(graph.rows, x.real.dtype)
     if bounded and solver.plain:
-        program = solver.symbolic.program
         work = np.empty(certificate_work(graph.rows, solver.symbolic.widest), x.dtype)
         certify(
-            graph.tables(), program, solver.arena, matrix.values, transposed, b, x, sizes, work,
-            info,
+            graph.tables(), solver.program, solver.arena, matrix.values, transposed, b, x, sizes,
+            work, info,
         )  # fmt: skip
         error, condition, most = info.tolist()
     else:

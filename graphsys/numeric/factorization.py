@@ -141,9 +141,8 @@ class Factorization:
 
     def _allocate(self, symbolic: Symbolic, fronts: Fronts | None = None) -> None:
         """Make new arrays for an elimination order, in which fronts may delay pivots."""
-        self.symbolic, self.program, self.fronts = symbolic, symbolic.program, fronts
-        if self.dtype.kind == "c":
-            self.program = symbolic.supernodal_program
+        self.symbolic, self.fronts = symbolic, fronts
+        self.program = symbolic.program_for(self.dtype)
         if not self.refines_rows:
             self.program = self.program.copy()
             self.program[REFINED] = NO_BLOCKS

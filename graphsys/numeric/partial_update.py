@@ -134,7 +134,7 @@ class Reach:
             As a factorization without a singular pivot left it.
         info : ndarray, shape (6,)
         """
-        program = self.symbolic.program
+        program = self.symbolic.supernodal_program
         rows, growth = int(program[ROWS]), pivot_growth(program, magnitude)
         info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = 1.0, 0, growth
         ratios = magnitude[2 * rows + self.pivot_row]

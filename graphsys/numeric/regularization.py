@@ -146,7 +146,7 @@ class Regularized(Factorization):
         bound = self.eps ** (-REGULARIZATION / 2)
         if self.fronts is not None:
             return self._redundant_in_fronts(1.0 / bound)
-        program, start = self.symbolic.program, self.symbolic.graph.row_start
+        program, start = self.program, self.symbolic.graph.row_start
         order = program[program[ORDER_AT] :][: int(program[ROWS])]
         at, ld, width = pivot_blocks(program)
         first = np.cumsum(width) - width

@@ -26,6 +26,7 @@ from graphsys.numeric.residuals import EPS, Matrix
 from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
+Ints = NDArray[np.int64]
 
 
 #: Steps of refinement for rows that may contain rounding errors only. One makes the backward error
@@ -84,6 +85,8 @@ class Solver:
         Where it is not None, the factors.
     scaling : Scaling or None
         Where it is not None, factors and matrix are those of the equilibrated one.
+    program : ndarray of int
+        Of the factors, for their type.
     nodal : bool
         Whether every supernode is one small node, of real numbers: see `kernels.single.nodal_ldu`.
     """
@@ -95,11 +98,13 @@ class Solver:
     weakest: int
     fronts: Fronts | None
     scaling: Scaling | None = field(init=False, default=None)
+    program: Ints = field(init=False)
     nodal: bool = field(init=False)
     _kept: Matrix | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self.nodal = is_nodal(self.symbolic.program, self.arena.dtype)
+        self.program = self.symbolic.program_for(self.arena.dtype)
+        self.nodal = is_nodal(self.program, self.arena.dtype)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -196,11 +201,11 @@ class Solver:
         symbolic, size = self.symbolic, flat.size
         work, x = np.empty(size + symbolic.widest, flat.dtype), np.empty(size, flat.dtype)
         if self.nodal and count == 1 and not transposed:
-            substitute = solve_scalars if symbolic.program[SCALARS] else solve_nodal
-            failed = substitute(symbolic.program, self.arena, flat, work, x)
+            substitute = solve_scalars if self.program[SCALARS] else solve_nodal
+            failed = substitute(self.program, self.arena, flat, work, x)
         else:
             substitute = kernels.solve_transposed if transposed else kernels.solve
-            failed = substitute(symbolic.program, self.arena, flat, count, work, x)
+            failed = substitute(self.program, self.arena, flat, count, work, x)
         if failed != 0:
             explain_not_finite(symbolic.graph, flat)
         return x
@@ -225,8 +230,7 @@ class Solver:
     ) -> tuple[int, float, float]:
         """x <- a better solution; steps taken and the two backward errors."""
         if self.fronts is None:
-            program = self.symbolic.program
-            return matrix.refine(program, self.arena, flat, x, count, transposed)
+            return matrix.refine(self.program, self.arena, flat, x, count, transposed)
         return matrix.refine_with(self.fronts.solve, flat, x, count, transposed)
 
     def _refine_rows(

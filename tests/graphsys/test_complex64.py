@@ -1,5 +1,6 @@
 """complex64: results of its own type, to its own precision, as of the other types."""
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -79,3 +80,27 @@ def test_patterns_of_many_matrices():
     data = np.array([[1 + 1j, 1, 2j], [2, 0, 4]], np.complex64)
     x = pattern.solve(data, np.array([[2j, 3 + 1j], [2, 4]], np.complex64))
     assert x.dtype == np.complex64 and np.allclose(x, [[1 + 1j, -1j], [1, 1]], atol=4 * EPS)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize(
+    "graph", [gs.chain(30), nx.random_labeled_tree(40, seed=1), nx.circular_ladder_graph(12)]
+)
+def test_graphs_of_single_rows_keep_their_first_factors(graph, dtype):
+    """Real numbers have another program for these graphs (`scalar_ldu`)."""
+    system = random_system(graph, 1, seed=3, dtype=np.complex128)
+    system = gs.System.from_scipy(system.to_scipy().astype(dtype))
+    factor, A = system.factorize(), system.to_dense()
+    rng = np.random.default_rng(0)
+    near = 50.0 * np.finfo(dtype).eps * np.linalg.cond(A)
+    for trans, matrix in (("N", A), ("T", A.T), ("H", A.conj().T)):
+        for shape in ((len(A),), (len(A), 3)):
+            b = rng.normal(size=shape).astype(dtype)
+            wanted = np.linalg.solve(matrix, b)
+            assert np.abs(factor.solve(b, trans) - wanted).max() <= near * np.abs(wanted).max()
+            assert not factor.refines and factor.report.backward_error is None
+        x, found = factor.solve(b[:, 0], trans, report=True)
+        size = np.abs(matrix) @ np.abs(x) + np.abs(b[:, 0])
+        exact = (np.abs(np.linalg.inv(matrix)) @ size).max() / np.abs(x).max()
+        assert exact / 10.0 <= found.condition <= 1.01 * exact
+        assert not factor.refines
