@@ -10,17 +10,42 @@ from .robots import pose_of_frame
 from .test_mjcf import load, world
 
 
-def test_ranges_of_motors_that_share_a_joint_are_left_out_by_name(tmp_path, mujoco):
-    body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
-    one = '<motor name="m" joint="j" ctrlrange="-2 3" ctrllimited="true"/>'
-    more = f'<actuator>{one}<motor name="n" joint="j" gear="2"/></actuator>'
-    with pytest.warns(UnsupportedElementWarning) as caught:
-        mech = load(tmp_path, world(body, more), quiet=False)
+def test_motors_that_share_a_joint_keep_their_ranges(tmp_path, mujoco):
+    ranges = 'actuatorfrclimited="true" actuatorfrcrange="-5 7"'
+    body = (
+        f'<body name="b"><joint name="j" {ranges}/><geom size="0.1"/>'
+        '<body name="c" pos="0 0 1"><joint name="k"/><geom size="0.1"/></body></body>'
+    )
+    more = """<actuator>
+      <motor name="m" joint="j" ctrlrange="-2 3" ctrllimited="true"/>
+      <general name="n" joint="j" gear="2" gainprm="-3" biastype="affine" biasprm="0.5"
+        forcerange="-1.5 4" forcelimited="true" ctrlrange="-9 0.1" ctrllimited="true"/>
+      <motor name="p" joint="k" gear="0.5" forcerange="-1 2" forcelimited="true"/>
+      <motor name="q" joint="k"/></actuator>"""
+    text = world(body, more)
+    mech = load(tmp_path, text)
     model = mech.finalize()
+    theirs = mujoco.MjData(mujoco.MjModel.from_xml_string(text))
+    rng = np.random.default_rng(0)
 
-    assert caught[0].message.elements == {"limits of actuators that share a joint": ["n"]}
-    assert mech.joints["j"].control_limits is None
-    np.testing.assert_array_equal(model.controls({"m": 9.0, "n": 1.0}), [3.0 + 2.0])
+    np.testing.assert_array_equal(mech.joints["j"].control_limits, [[-5, 7]])
+    for _ in range(40):
+        theirs.ctrl[:] = commands = rng.uniform(-4.0, 4.0, 4)
+        mujoco.mj_forward(theirs.model, theirs)
+        forces = model.controls(dict(zip("mnpq", commands))).ravel()
+        forces[0] = np.clip(forces[0], -5.0, 7.0)  # as a step does
+        np.testing.assert_allclose(forces, theirs.qfrc_actuator, rtol=1e-13, atol=1e-13)
+
+
+def test_force_ranges_of_filters_that_share_a_joint_are_left_out_by_name(tmp_path, mujoco):
+    body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
+    slow = '<general name="m" joint="j" dyntype="filter" forcerange="-1 1" forcelimited="true"/>'
+    text = world(body, f'<actuator>{slow}<motor name="n" joint="j"/></actuator>')
+    with pytest.warns((UnsupportedElementWarning, MergedLinkWarning)) as caught:
+        load(tmp_path, text, quiet=False)
+
+    what = "ranges of forces of actuators with a filter that share a joint"
+    assert {what: ["m"]} in [one.message.elements for one in caught]
 
 
 def test_a_hinge_of_several_keeps_its_limits_spring_damper_rotor_and_motor(tmp_path, mujoco):

@@ -137,6 +137,7 @@ def _read(reader: Reader, k: int) -> None:
         j = int(m.actuator_trnid[k, 0])
         scale = _motor(reader, k, (joint, j), gears, gain, float(bias[0]), ends)
         constant = gears * float(bias[0])
+        ends = _within_forces(reader, k, gain, float(bias[0]), ends)
     else:
         strength = -float(bias[1] or bias[2])
         scale = np.array([gain / strength])
@@ -260,6 +261,7 @@ def _pull(reader: Reader, k: int, pulled: dict[int, float]) -> None:
         if one is not None
     }
     (first, scale), *others = scales.items()
+    ends = _within_forces(reader, k, gain, 0.0, ends)
     made = Actuator(name, first, scale, ends[0], ends[1], dict(others))
     reader.found.actuators.append(made)
 
@@ -304,7 +306,7 @@ def _motor(
 
     ``owner`` is the joint or tendon and its number in MuJoCo's model.
     """
-    m, name, scale = reader.model, reader.actuator_name[k], gain * gears
+    m, scale = reader.model, gain * gears
     joint, j = owner
     alone, joint.actuated = not joint.actuated, True
     limited = bool(m.actuator_ctrllimited[k])
@@ -321,10 +323,24 @@ def _motor(
         most, limited = np.clip(most, *own), True
     if limited and alone:
         joint.control_limits = [(float(low), float(high)) for low, high in most]
-    elif limited or joint.control_limits is not None:
-        joint.control_limits = None
-        reader.notes.leave_out("limits of actuators that share a joint", name)
+    elif not alone:  # commands are within ranges of their own, see `_within_forces`
+        joint.control_limits = None if own is None else [(float(own[0]), float(own[1]))]
+        for i in np.flatnonzero(m.actuator_forcelimited[: k + 1] * m.actuator_dyntype[: k + 1]):
+            if m.actuator_trnid[i, 0] == m.actuator_trnid[k, 0]:
+                what = "ranges of forces of actuators with a filter that share a joint"
+                reader.notes.leave_out(what, reader.actuator_name[i])
     return scale
+
+
+def _within_forces(
+    reader: Reader, k: int, gain: float, bias: float, ends: list[float]
+) -> list[float]:
+    """Range of a motor's commands that keeps its force within its range, too."""
+    m = reader.model
+    if not m.actuator_forcelimited[k] or m.actuator_dyntype[k] != 0 or gain == 0.0:
+        return ends
+    low, high = np.sort((m.actuator_forcerange[k] - bias) / gain)
+    return [float(x) for x in np.clip(ends, low, high)]
 
 
 def _own_range(reader: Reader, k: int, one: JointEntry | TendonEntry, j: int) -> Float | None:
