@@ -85,7 +85,7 @@ def load(
     least_radius : float, optional
         Links that move without mass get that of a ball of water of this radius, and those without
         inertia about some axis that of a ball, m; a `MergedLinkWarning` names them. Without it
-        massless links between joints become part of one joint, or get 1e-9 of the mass that
+        massless links between joints become part of one joint, or get 1e-7 of the mass that
         follows, and all others are refused: no body is a point.
     closures : str or Path, optional
         Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem next to

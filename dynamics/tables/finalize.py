@@ -49,15 +49,13 @@ Float = NDArray[np.float64]
 #: Added to the diagonal of constraints on loops, over their inverse mass: theory/loops (1).
 LOOP_REGULARIZATION = 1e-8
 #: Mass over the heaviest of its part, and inertia over that and the length squared, that bodies on
-#: loops count with at least.
+#: loops count with at least, and that residuals of a body are weighed with: those of links with a
+#: trace of mass are the rounding of what joints pass on. With 1e-6 it is up to 1e-8 of a velocity,
+#: and Newton's method ends in it (tests/dynamics/test_massless.py).
 TRACE = 1e-3
 #: Weight of the velocity of a tendon's slide in what ends Newton's method: it is a difference of
 #: lengths over the interval, whose rounding may exceed the tolerance.
 ROUNDED = 1e-2
-#: Mass over the heaviest of its part, and inertia over that and the length squared, that residuals
-#: of a body are weighed with at least: those of links with a trace of mass are the rounding of
-#: what joints pass on (tests/dynamics/test_massless.py).
-ROUNDING = 1e-6
 TURNING = {
     kinds.ROTATION, kinds.ANGLE, kinds.SCREW, kinds.LOGARITHM, kinds.SPIN,
 }  # fmt: skip
@@ -626,7 +624,7 @@ def write_bodies(
         record["largest_inertia"] = np.linalg.eigvalsh(body.inertia)[-1]
         unit = units[body.name]
         arms = np.array([1.0] * 3 + [unit.length] * 3)
-        least = ROUNDING * unit.mass
+        least = TRACE * unit.mass
         inertias = np.repeat(
             [
                 max(record["mass"], least),
