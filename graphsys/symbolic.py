@@ -182,7 +182,17 @@ class Symbolic:
         return program
 
     def program_for(self, dtype: np.dtype[Any]) -> Ints:
-        """The program that kernels for numbers of this type follow."""
+        """Program that kernels for numbers of a type follow.
+
+        Parameters
+        ----------
+        dtype : numpy.dtype
+            Of the factors.
+
+        Returns
+        -------
+        ndarray of int
+        """
         return self.supernodal_program if dtype.kind == "c" else self.program
 
     @cached_property
