@@ -315,14 +315,15 @@ def to_matrix(q: ArrayLike) -> Float:
     ValueError
         Where a quaternion is zero or not finite.
     """
-    unit = normalized(q)
-    s, x, y, z = np.moveaxis(unit, -1, 0)
-    rows = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - s * z), 2.0 * (x * z + s * y)],
-        [2.0 * (x * y + s * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - s * x)],
-        [2.0 * (x * z - s * y), 2.0 * (y * z + s * x), 1.0 - 2.0 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    one = _unit(q)
+    s, x, y, z = np.moveaxis(normalized(q), -1, 0) if one is None else one
+    R = np.empty((*np.shape(q)[:-1], 3, 3))
+    R[..., 0, 0], R[..., 1, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (y * z - s * x)
+    R[..., 1, 1], R[..., 2, 0] = 1.0 - 2.0 * (x * x + z * z), 2.0 * (x * z - s * y)
+    R[..., 2, 2], R[..., 0, 1] = 1.0 - 2.0 * (x * x + y * y), 2.0 * (x * y - s * z)
+    R[..., 2, 1], R[..., 0, 2] = 2.0 * (y * z + s * x), 2.0 * (x * z + s * y)
+    R[..., 1, 0] = 2.0 * (x * y + s * z)
+    return R
 
 
 def from_rpy(rpy: ArrayLike) -> Float:
@@ -400,9 +401,9 @@ def align(a: ArrayLike, b: ArrayLike) -> Float:
     """
     u = unit_vector(as_numbers(a, (3,), "a direction"), "a direction")
     v = unit_vector(as_numbers(b, (3,), "a direction"), "a direction")
-    axis = np.cross(u, v)
+    axis = cross(u, v)
     if np.linalg.norm(axis) < 1e-15:  # alike or opposite
-        axis = np.cross(u, np.eye(3)[abs(u).argmin()])
+        axis = cross(u, np.eye(3)[abs(u).argmin()])
     axis = unit_vector(axis, "the axis")
     axis = unit_vector(axis - (axis @ u) * u, "the axis")  # near half a turn rounding had tilted it
     cos, sin = np.linalg.norm(u + v), np.linalg.norm(u - v)
