@@ -76,18 +76,20 @@ class Group:
         self.rows = list(rows)
         n = len(self.rows)
         self.n_rows = n
-        self.stiffness, self.damping, self.rest = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.compliance, self.theta, self.regularization = np.zeros(n), np.ones(n), np.zeros(n)
-        self.implicit_stiffness, self.implicit_damping = np.zeros(n), np.zeros(n)
-        self.gain, self.target = np.zeros(n), np.zeros(n)  # of a servo
+        (
+            self.stiffness, self.damping, self.rest, self.compliance, self.regularization,
+            self.implicit_stiffness, self.implicit_damping,
+            self.gain, self.target,  # of a servo
+            self.pull, self.period, self.armature,
+        ) = np.zeros((12, n))  # fmt: skip
+        self.theta = np.ones(n)
         self.source: Joint | Spring | None = None  # whose springs and dampers these are
         self.words: dict[str, str] = {}  # for "spring" in messages
-        self.pull = np.zeros(n)
         self.control = np.full(n, -1)
-        self.control_limits = np.tile([-np.inf, np.inf], (n, 1))
+        self.control_limits = np.full((n, 2), np.inf)
+        self.control_limits[:, 0] = -np.inf
         self.callback = 0
         self.ring = [self]  # groups of the same user's function
-        self.period, self.armature = np.zeros(n), np.zeros(n)
         self.driven = 0.0  # inertia that the slide of a tendon moves
         self.partner: int | None = None  # group whose equation these rows add to
         self.mix: Recombination | None = None  # of its rows
@@ -599,13 +601,15 @@ def _written(
     header["dragged"] = sum(body.drag > 0.0 or body.spin_drag > 0.0 for body in bodies)
     plan[layout.HEADER : layout.HEADER + n] = graph.diagonal_at[:n]
     write_bodies(mechanism, thetas, units, view(constant, BODY, 0, n))
-    _write_groups(
-        groups, len(joints), body_index, graph, view(plan, GROUP, group_at, len(groups)),
-        view(constant, GROUP_CONSTANTS, group_constant_at, len(groups)),
-    )  # fmt: skip
-    write_rows(
-        groups, view(plan, ROW, row_at, rows), view(constant, ROW_CONSTANTS, row_constant_at, rows)
-    )
+    if groups:
+        _write_groups(
+            groups, len(joints), body_index, graph, view(plan, GROUP, group_at, len(groups)),
+            view(constant, GROUP_CONSTANTS, group_constant_at, len(groups)),
+        )  # fmt: skip
+        write_rows(
+            groups, view(plan, ROW, row_at, rows),
+            view(constant, ROW_CONSTANTS, row_constant_at, rows),
+        )  # fmt: skip
     return plan, constant
 
 
@@ -614,30 +618,30 @@ def write_bodies(
 ) -> None:
     """Constants of all bodies."""
     planes, sliders = planes_of(mechanism), sliders_of(mechanism)
-    for body, theta, record in zip(mechanism.bodies.values(), thetas, records):
-        spatial = body.spatial_inertia
-        record["mass"] = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
-        record["inertia"] = body.inertia.ravel()
-        weight = body.gravity_scale * (body.mass / record["mass"])
-        record["gravity"] = weight * mechanism.gravity
-        record["drag"], record["spin_drag"], record["drag_theta"] = body.drag, body.spin_drag, theta
-        record["largest_inertia"] = np.linalg.eigvalsh(body.inertia)[-1]
-        unit = units[body.name]
-        arms = np.array([1.0] * 3 + [unit.length] * 3)
-        least = TRACE * unit.mass
-        inertias = np.repeat(
-            [
-                max(record["mass"], least),
-                max(record["largest_inertia"], least * unit.length**2),
-            ],
-            3,
-        )
-        plane = planes[body.name].plane if body.name in planes else None
-        mass = max((body if plane is None else plane.owner).mass, LIGHTEST * unit.mass)
-        record["lightness"] = arms / (inertias * unit.speed)
-        record["pace"] = (ROUNDED if body.name in sliders else 1.0) * arms / unit.speed
-        record["impulse"] = 1.0 / (mass * unit.speed * arms)
-        record["extent"] = 1.0 / unit.length
+    bodies = list(mechanism.bodies.values())
+    inertia = np.array([body.inertia for body in bodies])
+    length, speed, heaviest, _ = np.array([units[body.name] for body in bodies]).T
+    total = np.array([body.mass for body in bodies])
+    mass = np.array([
+        body.mass if (M := body.spatial_inertia) is None else np.trace(M[3:, 3:]) / 3.0
+        for body in bodies
+    ])  # fmt: skip
+    owners = [planes[one.name].plane.owner if one.name in planes else one for one in bodies]
+    carrying = np.maximum([owner.mass for owner in owners], LIGHTEST * heaviest)
+    pace = np.where([body.name in sliders for body in bodies], ROUNDED, 1.0)
+    weight = np.array([body.gravity_scale for body in bodies]) * (total / mass)
+    largest, least = np.linalg.eigvalsh(inertia)[:, -1], TRACE * heaviest
+    inertias = np.stack([np.maximum(mass, least), np.maximum(largest, least * length**2)], axis=1)
+    arms = np.stack([np.ones(len(bodies)), length], axis=1).repeat(3, axis=1)
+    records["mass"], records["inertia"] = mass, inertia.reshape(-1, 9)
+    records["gravity"] = weight[:, None] * mechanism.gravity
+    records["drag"] = [body.drag for body in bodies]
+    records["spin_drag"] = [body.spin_drag for body in bodies]
+    records["drag_theta"], records["largest_inertia"] = thetas, largest
+    records["lightness"] = arms / (inertias.repeat(3, axis=1) * speed[:, None])
+    records["pace"] = pace[:, None] * arms / speed[:, None]
+    records["impulse"] = 1.0 / ((carrying * speed)[:, None] * arms)
+    records["extent"] = 1.0 / length
 
 
 def _write_groups(
@@ -650,50 +654,54 @@ def _write_groups(
 ) -> None:
     """Plan and constants of all groups, of which the first ``n_joints`` are joints."""
     n = len(body_index)
-    start = np.cumsum([0, *(group.n_rows for group in groups)])
+    counts = [group.n_rows for group in groups]
+    start = np.cumsum([0, *counts])[:-1]
     index = {id(group): k for k, group in enumerate(groups)}
-    for k, (group, p, c) in enumerate(zip(groups, plan, constants)):
-        node = n + (k if group.partner is None else group.partner)
-        a, b = (body_index.get(end.name, n) for end in (group.parent, group.child))
-        p["a"], p["b"], p["n_rows"], p["first_row"] = a, b, group.n_rows, start[k]
-        p["equation"], p["callback"] = start[node - n], group.callback
-        p["next"] = index[id(group.ring[(group.ring.index(group) + 1) % len(group.ring)])]
-        aligned = group.offset.tolist() == [1.0, 0.0, 0.0, 0.0]
-        turning = any(row.kind in TURNING for row in group.rows)
-        p["turns"] = turning * (layout.ALIGNED if aligned else 1)
-        usual = [kinds.POINT] * 3 + [kinds.ROTATION] * (group.n_rows - 3)
-        p["pinned"] = [row.kind for row in group.rows] == usual
-        for place in ("diagonal_at", "aj_at", "ja_at", "bj_at", "jb_at"):
-            p[place] = -1
+    equation, places, numbers = start.copy(), np.full((len(groups), 5), -1), []
+    ends = [[body_index.get(one.name, n) for one in (g.parent, g.child)] for g in groups]
+    for k, (group, (a, b)) in enumerate(zip(groups, ends)):
+        if group.partner is not None:
+            equation[k] = start[group.partner]
         if k < n_joints:
-            p["diagonal_at"] = graph.diagonal_at[node]
-            if a < n:
-                p["aj_at"], p["ja_at"] = _block(graph, a, node), _block(graph, node, a)
-            if b < n:
-                p["bj_at"], p["jb_at"] = _block(graph, b, node), _block(graph, node, b)
+            node = n + (k if group.partner is None else group.partner)
+            places[k, 0] = graph.diagonal_at[node]
+            for end, side in ((a, 1), (b, 3)):
+                if end < n:
+                    places[k, side : side + 2] = _blocks(graph, end, node)
         elif group.paired and a < n and b < n:
-            p["aj_at"], p["ja_at"] = _block(graph, a, b), _block(graph, b, a)
-        c["point_a"], c["point_b"] = group.points
-        c["offset"] = group.offset
+            places[k, 1:3] = _blocks(graph, a, b)
+        row_kinds = [row.kind for row in group.rows]
+        usual = [kinds.POINT] * 3 + [kinds.ROTATION] * (group.n_rows - 3)
+        following = group.ring[(group.ring.index(group) + 1) % len(group.ring)]
+        turns = not TURNING.isdisjoint(row_kinds)
+        numbers.append((turns, row_kinds == usual, index[id(following)], group.callback))
+    constants["point_a"], constants["point_b"] = np.array([g.points for g in groups]).swapaxes(0, 1)
+    constants["offset"] = offset = np.array([group.offset for group in groups])
+    aligned = (offset == [1.0, 0.0, 0.0, 0.0]).all(axis=1)
+    turning, plan["pinned"], plan["next"], plan["callback"] = np.array(numbers).T
+    plan["turns"] = turning * np.where(aligned, layout.ALIGNED, 1)
+    plan["a"], plan["b"] = np.array(ends).T
+    plan["n_rows"], plan["first_row"], plan["equation"] = counts, start, equation
+    for name, column in zip(("diagonal_at", "aj_at", "ja_at", "bj_at", "jb_at"), places.T):
+        plan[name] = column
 
 
 def write_rows(groups: list[Group], plan: NDArray[Any], constants: NDArray[Any]) -> None:
     """Plan and constants of the rows of all groups, one group after another."""
-    first = 0
-    for group in groups:
-        p, c = (table[first : first + group.n_rows] for table in (plan, constants))
-        p["kind"], p["control"] = [row.kind for row in group.rows], group.control
-        for name in (
-            "rest", "compliance", "damping", "stiffness", "theta", "regularization", "pull",
-            "period", "armature", "implicit_stiffness", "implicit_damping", "gain", "target",
-        ):  # fmt: skip
-            c[name] = getattr(group, name)
-        c["least"], c["most"] = group.control_limits.T
-        for row, record in zip(group.rows, c):
-            record["axis"], record["second"], record["pitch"] = row.axis, row.second, row.pitch
-        first += group.n_rows
+    rows = [row for group in groups for row in group.rows]
+    plan["kind"] = [row.kind for row in rows]
+    for name in ("axis", "second", "pitch"):
+        constants[name] = [getattr(row, name) for row in rows]
+    for name in (
+        "rest", "compliance", "damping", "stiffness", "theta", "regularization", "pull",
+        "period", "armature", "implicit_stiffness", "implicit_damping", "gain", "target",
+    ):  # fmt: skip
+        constants[name] = np.concatenate([getattr(group, name) for group in groups])
+    plan["control"] = np.concatenate([group.control for group in groups])
+    limits = np.concatenate([group.control_limits for group in groups])
+    constants["least"], constants["most"] = limits.T
 
 
-def _block(graph: Any, i: int, j: int) -> int:
-    """Place of block (i, j) in the values."""
-    return int(graph.edge_at(i, j))
+def _blocks(graph: Any, i: int, j: int) -> tuple[int, int]:
+    """Places of blocks (i, j) and (j, i) in the values."""
+    return graph.edge_at(i, j), graph.edge_at(j, i)

@@ -57,6 +57,8 @@ def recombined(compliance: ArrayLike, damping: ArrayLike, n: int) -> Recombinati
     -------
     Recombination
     """
+    if np.ndim(compliance) == np.ndim(damping) == 0:
+        return Recombination(None, np.eye(n), np.full(n, compliance), np.full(n, damping))
     C, D = _matrix(compliance, n), _matrix(damping, n)
     loose = np.diag(C) > 0.0
     if _is_diagonal(C) and _is_diagonal(D[np.ix_(loose, loose)]):

@@ -24,13 +24,15 @@ from dynamics import rotation
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.bodies import WORLD
 
-__all__ = ["EXPLICIT", "mobility", "stiff_rows"]
+__all__ = ["EXPLICIT", "mobilities", "stiff_rows"]
 
 Float = NDArray[np.float64]
 
 #: Largest h^2 k / m and h c / m of springs and dampers that steps take explicitly, by order. Those
 #: of order 4 grow from h^2 k / m = 8 on, those of order 6 from 9.8 on.
 EXPLICIT = {2: 2.0, 4: 4.0, 6: 4.0}
+#: Rounding of h omega, relative, within which two rows are no stiffer than each other.
+ALIKE = 1e-9
 
 
 def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[str, float]:
@@ -55,11 +57,12 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
     found: dict[str, float] = {}
     most = EXPLICIT[order]
     live = [g for g in groups if g.source is not None and (g.stiffness.any() or g.damping.any())]
-    mobilities = {id(group): mobility(group) for group in live}
+    met = list(zip(live, mobilities(live)))
     for what, numbers, power in (("spring", "stiffness", 2), ("damper", "damping", 1)):
         scaled = [
-            (group, _scaled(group, getattr(group, numbers), mobilities[id(group)], timestep**power))
-            for group in live
+            (group, _scaled(getattr(group, numbers), W, timestep**power))
+            for group, W in met
+            if getattr(group, numbers).any()
         ]
         at_body: dict[Hashable, list[tuple[Any, float]]] = defaultdict(list)
         for group, matrix in scaled:
@@ -69,13 +72,14 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
         for group, matrix in scaled:
             roots = np.sqrt(np.diag(matrix))
             for i, root in enumerate(roots):
-                softer = roots <= root
+                alike = root * (1.0 + ALIKE)
+                softer = roots <= alike
                 total = float(np.abs(matrix[i, softer]).sum())
                 others = {
                     (id(other), k): near
                     for body in (group.parent, group.child)
                     for k, (other, near) in enumerate(at_body.get(body, ()))
-                    if other is not group and near <= root
+                    if other is not group and near <= alike
                 }
                 total += root * sum(others.values())
                 if total > most:
@@ -92,83 +96,109 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
     return found
 
 
-def _scaled(group: Any, strength: Float, mobility: Float, time: float) -> Float:
+def _scaled(strength: Float, mobility: Float, time: float) -> Float:
     """Time K^(1/2) W K^(1/2) of the rows of a group; those that push outwards count as none."""
     roots = np.sqrt(time * np.maximum(strength, 0.0))
     return np.asarray(roots[:, None] * mobility * roots)
 
 
-def mobility(group: Any) -> Float:
-    """Inverse inertias W that the rows of a group meet, shape (rows, rows).
+def mobilities(groups: list[Any]) -> list[Float]:
+    """Inverse inertias W that the rows of each group meet.
 
     W = J (Y - Y C^T (C Y C^T)^+ C Y) J^T with the mobility Y of the relative twist of both frames,
     the constraints C of the joint and the slopes J of the rows.
 
     Parameters
     ----------
-    group : finalize.Group
-        Of a joint or a spring.
+    groups : list of finalize.Group
+        Of joints and springs.
 
     Returns
     -------
-    ndarray of float, shape (rows, rows)
+    list of ndarray of float, shape (rows, rows)
         1/kg or 1/(kg m^2).
     """
-    turn = rotation.to_matrix(group.offset)
-    sides = []
-    for body, point, Q in zip(
-        (group.parent, group.child), group.points, (np.eye(3), turn)
-    ):  # in the frame of a
-        if body is not WORLD:
-            arm = Q @ point
-            cross = np.array(
-                [[0.0, -arm[2], arm[1]], [arm[2], 0.0, -arm[0]], [-arm[1], arm[0], 0.0]]
-            )
-            T = np.block([[np.eye(3), -cross], [np.zeros((3, 3)), np.eye(3)]])
-            M = np.zeros((6, 6))
-            spatial = body.spatial_inertia
-            mass = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
-            M[:3, :3], M[3:, 3:] = mass * np.eye(3), Q @ body.inertia @ Q.T
-            sides.append(T @ np.linalg.solve(M, T.T))
-    if any(row.kind == kinds.DISTANCE for row in group.rows):  # along any line
-        return np.full((1, 1), sum(np.linalg.eigvalsh(Y[:3, :3])[-1] for Y in sides))
-    Y = sum(sides, np.zeros((6, 6)))
-    held = [_slope(row, turn) for row in getattr(group.source, "rows", ())]
-    C = np.array([slope for slope in held if slope is not None]).reshape(-1, 6)
-    size = np.sqrt(np.diag(Y))  # of one unit, for the rank
-    Z, C = Y / np.outer(size, size), C * size
-    Z -= Z @ C.T @ np.linalg.pinv(C @ Z @ C.T, 1e-12, hermitian=True) @ C @ Z
-    slopes = [_slope(row, turn) for row in group.rows]
-    J = np.array([np.zeros(6) if one is None else one for one in slopes]) * size
-    if group.mix is not None:
-        J = group.mix.rows @ J
-    W = J @ Z @ J.T
-    rigid = np.diag(W) <= 0.0
-    W[rigid] = W[:, rigid] = 0.0
-    loose = np.diag(W).copy()
-    # with the rotor on the row, and what a tendon moves
-    loaded = loose / (1.0 + (group.armature + group.driven) * loose)
-    part = np.sqrt(np.divide(loaded, loose, out=np.ones_like(loose), where=loose > 0.0))
-    return np.asarray(part[:, None] * W * part)
+    if not groups:
+        return []
+    turn = rotation.to_matrix(np.array([group.offset for group in groups]))
+    sides = _sides(groups, turn)
+    Y = sides.sum(axis=1)
+    size = np.sqrt(np.diagonal(Y, axis1=1, axis2=2))[:, None]  # of one unit, for the rank
+    C = size * _slopes([getattr(group.source, "rows", ()) for group in groups], turn)
+    J = size * _slopes([group.rows for group in groups], turn)
+    Z = Y / (size * size.swapaxes(1, 2))
+    CZ = C @ Z
+    inner = np.linalg.pinv(CZ @ C.swapaxes(1, 2), 1e-12, hermitian=True)
+    Z = Z - CZ.swapaxes(1, 2) @ inner @ CZ
+    found = []
+    for group, slopes, free, both in zip(groups, J, Z, sides):
+        if any(row.kind == kinds.DISTANCE for row in group.rows):  # along any line
+            found.append(np.full((1, 1), np.linalg.eigvalsh(both[:, :3, :3])[:, -1].sum()))
+            continue
+        slopes = slopes[: group.n_rows]
+        if group.mix is not None:
+            slopes = group.mix.rows @ slopes
+        W = slopes @ free @ slopes.T
+        rigid = W.diagonal() <= 0.0
+        W[rigid] = W[:, rigid] = 0.0
+        loose = W.diagonal()
+        # with the rotor on the row, and what a tendon moves
+        part = np.sqrt(1.0 / (1.0 + (group.armature + group.driven) * loose))
+        found.append(part[:, None] * W * part)
+    return found
 
 
-def _slope(row: Any, turn: Float) -> Float | None:
-    """Slope of a row by the relative twist (translation, rotation) in the frame of a."""
-    out = np.zeros(6)
-    if row.kind in (kinds.POINT, kinds.TRANSLATION):
-        out[:3] = row.axis
-    elif row.kind in (kinds.ROTATION, kinds.ANGLE, kinds.LOGARITHM, kinds.SPIN):
-        out[3:] = turn @ row.axis
-    elif row.kind == kinds.SCREW:
-        out[:3], out[3:] = row.axis, -row.pitch * (turn @ row.second)
-    elif row.kind == kinds.HEADING_A:
-        out[3:] = row.axis
-    elif row.kind == kinds.HEADING_B:
-        out[3:] = turn @ row.second
-    elif row.kind == kinds.DOT:  # turns about what is across both axes
-        out[3:] = np.cross(turn @ row.second, row.axis)
-    else:
-        return None
+def _sides(groups: list[Any], turn: Float) -> Float:
+    """Mobilities of the frames on both bodies of each group, in the frame of a: (k, 2, 6, 6)."""
+    Y = np.zeros((len(groups), 2, 6, 6))
+    bodies = [(group.parent, group.child) for group in groups]
+    moving = np.array([[body is not WORLD for body in both] for both in bodies])
+    chosen = [body for both in bodies for body in both if body is not WORLD]
+    masses = np.array([
+        body.mass if (M := body.spatial_inertia) is None else np.trace(M[3:, 3:]) / 3.0
+        for body in chosen
+    ])  # fmt: skip
+    Q = np.stack([np.broadcast_to(np.eye(3), turn.shape), turn], axis=1)[moving]
+    arm = Q @ np.array([group.points for group in groups])[moving][..., None]
+    B = np.zeros((len(chosen), 6, 3))  # from the torque at the centre to the twist of the frame
+    B[:, :3] = -np.cross(arm, np.eye(3), axis=1)
+    B[:, 3:] = np.eye(3)
+    B = B @ Q
+    found = B @ np.linalg.solve([body.inertia for body in chosen], B.swapaxes(1, 2))
+    found[:, range(3), range(3)] += 1.0 / masses[:, None]
+    Y[moving] = found
+    return Y
+
+
+def _slopes(lists: list[Any], turn: Float) -> Float:
+    """Slopes of rows by the relative twist (translation, rotation) in the frame of a.
+
+    Shape (groups, most rows, 6), 0 where there are none.
+    """
+    counts = [len(rows) for rows in lists]
+    rows = [row for some in lists for row in some]
+    owner = np.repeat(np.arange(len(lists)), counts)
+    kind = np.array([row.kind for row in rows], np.int64)
+    pitch = np.array([row.pitch for row in rows])[:, None]
+    axis, second = (
+        np.array([getattr(row, name) for row in rows]).reshape(-1, 3) for name in ("axis", "second")
+    )
+    about, along = ((turn[owner] @ way[..., None])[..., 0] for way in (axis, second))
+    found = np.zeros((len(rows), 6))
+
+    def put(part: slice, slopes: Float, *names: int) -> None:
+        chosen = np.isin(kind, names)
+        found[chosen, part] = slopes[chosen]
+
+    moves, turns = slice(0, 3), slice(3, 6)
+    put(moves, axis, kinds.POINT, kinds.TRANSLATION, kinds.SCREW)
+    put(turns, about, kinds.ROTATION, kinds.ANGLE, kinds.LOGARITHM, kinds.SPIN)
+    put(turns, -pitch * along, kinds.SCREW)
+    put(turns, axis, kinds.HEADING_A)
+    put(turns, along, kinds.HEADING_B)
+    put(turns, rotation.cross(along, axis), kinds.DOT)  # about what is across both axes
+    out = np.zeros((len(lists), max(counts), 6))
+    out[owner, np.concatenate([np.arange(count) for count in counts])] = found
     return out
 
 
@@ -185,9 +215,10 @@ def stiff_drags(bodies: Iterable[Any], timestep: float) -> Float:
     -------
     ndarray of float, shape (n,)
     """
-    out = []
-    for body in bodies:
-        thin = float(np.linalg.eigvalsh(body.inertia)[0])
-        most = max(body.drag / body.mass, body.spin_drag / thin)
-        out.append(1.0 if timestep * most > EXPLICIT[2] else 0.5)
-    return np.array(out)
+    chosen = list(bodies)
+    drag, spin_drag, mass = (
+        np.array([getattr(body, name) for body in chosen]) for name in ("drag", "spin_drag", "mass")
+    )
+    thin = np.linalg.eigvalsh([body.inertia for body in chosen])[:, 0]
+    most = np.maximum(drag / mass, spin_drag / thin)
+    return np.where(timestep * most > EXPLICIT[2], 1.0, 0.5)
