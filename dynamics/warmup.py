@@ -17,7 +17,9 @@ from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.joint_types import Prismatic, Revolute
+from dynamics.parts.sensors import IMU, ForceTorque, FrameSensor, RangeFinder
 from dynamics.parts.shapes import Box, Capsule, Sphere
+from dynamics.sensors.suite import Sensors
 from dynamics.simulation import simulate
 from dynamics.state import State
 from dynamics.zoo import quadruped
@@ -51,7 +53,7 @@ def without_contacts() -> int:
 
 
 def with_queries() -> int:
-    """The pendulum: Jacobians, inverse dynamics, derivatives, error control and order 4."""
+    """The pendulum: Jacobians, inverse dynamics, derivatives, sensors, accuracy and order 4."""
     compile_all()
     mechanism = _double_pendulum()
     model = mechanism.finalize(TIMESTEP)
@@ -62,6 +64,9 @@ def with_queries() -> int:
     inverse_dynamics(model, state, 0.0)
     linearize(model, state, coordinates="joint")
     sensitivity(model, state, 2.0 * TIMESTEP, [(last.name, "mass")])
+    ends = last.name, list(mechanism.joints)[-1]
+    sensors = [IMU(ends[0]), ForceTorque(ends[1]), FrameSensor(ends[0]), RangeFinder(ends[0])]
+    Sensors(model, sensors).read(state)
     simulate(model, state, 2.0 * TIMESTEP, accuracy=1e-6)
     fourth = mechanism.copy().finalize(TIMESTEP, order=4)
     return _run(fourth, fourth.initial_state())

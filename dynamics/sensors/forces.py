@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.interrupts import around
 from dynamics.kernels.base import layout
-from dynamics.kernels.observables.measure import placed
-from dynamics.kernels.rows.rows import evaluate
-from dynamics.kinematics.spanning_tree import soft_rows
+from dynamics.kernels.observables import sensing
+from dynamics.kinematics.spanning_tree import groups_of, soft_rows
 from dynamics.model import Model
-from dynamics.sensors.places import (
-    Place,
-    force_share,
-    pose_at_force,
-    quaternion_at_force,
-    skew,
-    turn,
-)
+from dynamics.sensors.places import Place, force_share, lengths
 from dynamics.trajectory import Trajectory
 
 __all__ = ["contact_force", "contacts_of", "joint_wrench"]
@@ -28,48 +20,42 @@ __all__ = ["contact_force", "contacts_of", "joint_wrench"]
 Float = NDArray[np.float64]
 
 
-def joint_wrench(motion: Trajectory, joint: Hashable, place: Place) -> tuple[Float, Float]:
-    """Force and torque of a joint's constraints on its child.
+def joint_wrench(model: Model, joint: Hashable, place: Place) -> Callable[[Trajectory], Float]:
+    """Function that measures force and torque of a joint's constraints on its child.
 
     Parameters
     ----------
-    motion : Trajectory
+    model : Model
     joint : hashable
     place : Place
         On the child.
 
     Returns
     -------
-    force, torque : ndarray of float, shape (k, 3)
-        In the sensor's frame, about its origin, N and N m.
+    callable
+        Its result has shape (k, 6): in the sensor's frame, about its origin, N and N m.
     """
-    model = motion.model
-    plan, constant = model.tables.plan, model.tables.constant
-    n, k = model.n_bodies, model.tables.joint_index[joint]
-    group = plan[plan[layout.GROUP_AT] + k * layout.GROUP_FIELDS :][: layout.GROUP_FIELDS]
-    rows = slice(int(group[layout.FIRST_ROW]), int(group[layout.FIRST_ROW] + group[layout.N_ROWS]))
-    # impulses of rigid rows act at the start of an interval, forces of soft ones all the time
-    share = np.where(soft_rows(model)[rows], 1.0, force_share(motion)[:, None])
-    forces = share * motion._multipliers(joint)
-    poses, R = motion.states[:, : layout.POSE * n].copy(), np.eye(3)[None]
-    for body in {int(group[layout.A]), int(group[layout.B])} - {n}:
-        at = layout.POSE * body
-        poses[:, at : at + 3], turned = pose_at_force(motion, body)
-        poses[:, at + 3 : at + layout.POSE] = quaternion_at_force(motion, body)
-        R = turned if body == int(group[layout.B]) else R
-    pose, matrix = np.zeros(layout.POSE * (n + 1)), np.zeros(9 * (n + 1))
-    every = int(plan[layout.MEASURED_ROWS])
-    g, G = np.zeros(every), np.zeros(layout.SLOPES * every)
-    wrench = np.empty((len(motion), layout.TWIST))
-    with around(model.tables.callbacks):
-        for i in range(len(motion)):
-            placed(n, poses[i], pose, matrix)
-            evaluate(plan, constant, k, k + 1, pose, matrix, True, g, G)
-            wrench[i] = forces[i] @ G.reshape(-1, layout.SLOPES)[rows, layout.TWIST :]
-    model.workspace.reraise()
-    force = turn(R.transpose(0, 2, 1), wrench[:, :3])
-    torque = wrench[:, 3:] - turn(skew(place.point)[0], force)
-    return force @ place.matrix, torque @ place.matrix
+    tables, k = model.tables, model.tables.joint_index[joint]
+    group, middle = groups_of(model)[k], hasattr(model.stages, "s")
+    first = int(group[layout.FIRST_ROW])
+    soft = soft_rows(model)[first : first + int(group[layout.N_ROWS])]
+    where = np.concatenate([place.point, place.orientation])
+
+    def measure(motion: Trajectory) -> Float:
+        spans, found = lengths(motion), np.empty((len(motion), layout.TWIST))
+        # impulses of rigid rows act at the start of an interval, forces of soft ones all the time
+        share = np.where(soft, 1.0, spans[:, :1] / spans[:, 1:])
+        space = model.workspace
+        with around(tables.callbacks):
+            sensing.wrenches(
+                tables.plan, tables.constant, k, motion.states, spans, middle,
+                share * motion._multipliers(joint), where,
+                (space.pose, space.matrix, space.g, space.G), found,
+            )  # fmt: skip
+        space.reraise()
+        return found
+
+    return measure
 
 
 def contacts_of(model: Model, body: Hashable, against: Hashable) -> list[Hashable]:

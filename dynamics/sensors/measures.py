@@ -7,8 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics import rotation
-from dynamics.kernels.base import layout
 from dynamics.model import Model
 from dynamics.parts.sensors import (
     IMU,
@@ -21,7 +19,7 @@ from dynamics.parts.sensors import (
 )
 from dynamics.sensors.forces import contact_force, contacts_of, joint_wrench
 from dynamics.sensors.inertial import specific_force
-from dynamics.sensors.places import Place, place_of, pose_of, skew, turn
+from dynamics.sensors.places import place_of, poses_of, velocities_of
 from dynamics.sensors.ranges import ranges, scene_of
 from dynamics.trajectory import Trajectory
 
@@ -33,6 +31,8 @@ SIZES = {
     "specific force": 3, "angular velocity": 3, "force": 3, "torque": 3, "normal force": 1,
     "touch": 1, "position": 3, "orientation": 4, "velocity": 3,
 }  # fmt: skip
+#: Columns of two vectors.
+FIRST, SECOND = slice(0, 3), slice(3, 6)
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 #: Part of a body's unit of force from which on it touches.
 FELT = 1e-3
@@ -54,9 +54,9 @@ def measure_of(model: Model, sensor: Sensor) -> Callable[[Trajectory], Float]:
         place = place_of(model, sensor.body, sensor.on_body, sensor.point, sensor.orientation)
         parts = {
             "specific force": lambda motion: specific_force(motion, place),
-            "angular velocity": lambda motion: _velocities(motion, place, True)[1],
+            "angular velocity": lambda motion: velocities_of(motion, place, True)[:, 3:],
         }
-        return lambda motion: np.hstack([parts[one](motion) for one in sensor.quantities])
+        return lambda motion: _joined([parts[one](motion) for one in sensor.quantities])
     if isinstance(sensor, ForceTorque):
         return _joint_wrench(model, sensor)
     if isinstance(sensor, ContactSensor):
@@ -86,11 +86,13 @@ def _joint_wrench(model: Model, sensor: ForceTorque) -> Callable[[Trajectory], F
     point = joint.child_point if sensor.point is None else sensor.point
     place = place_of(model, joint.child.name, True, point, sensor.orientation)
 
-    def wrench(motion: Trajectory) -> Float:
-        parts = dict(zip(("force", "torque"), joint_wrench(motion, sensor.joint, place)))
-        return np.hstack([parts[one] for one in sensor.quantities])
+    wrench, parts = joint_wrench(model, sensor.joint, place), {"force": FIRST, "torque": SECOND}
 
-    return wrench
+    def measure(motion: Trajectory) -> Float:
+        found = wrench(motion)
+        return _joined([found[:, parts[one]] for one in sensor.quantities])
+
+    return measure
 
 
 def _contact(model: Model, sensor: ContactSensor) -> Callable[[Trajectory], Float]:
@@ -111,48 +113,28 @@ def _coordinates(motion: Trajectory, sensor: JointSensor) -> Float:
     found = motion.model.workspace.joint(sensor.joint, motion.states, motion.twists)
     if sensor.coordinate is not None:
         found = found[:, [sensor.coordinate]]
-    return np.hstack([found[:, :, ("position", "velocity").index(q)] for q in sensor.quantities])
+    return _joined([found[:, :, ("position", "velocity").index(q)] for q in sensor.quantities])
 
 
 def _frame(model: Model, sensor: FrameSensor) -> Callable[[Trajectory], Float]:
     place = place_of(model, sensor.body, sensor.on_body, sensor.point, sensor.orientation)
 
+    places = {"position": FIRST, "orientation": slice(3, 7)}
+    rates = {"velocity": FIRST, "angular velocity": SECOND}
+
     def frame(motion: Trajectory) -> Float:
-        x, R = pose_of(motion, place.body)
-        parts = {}
-        for one in sensor.quantities:
-            if one == "position":
-                parts[one] = x + turn(R, place.point)
-            elif one == "orientation":
-                parts[one] = _orientation(motion, place)
-            elif one not in parts:
-                moving = _velocities(motion, place, sensor.local)
-                parts |= dict(zip(("velocity", "angular velocity"), moving))
-        return np.hstack([parts[one] for one in sensor.quantities])
+        parts = dict[str, Float]()
+        if not places.keys().isdisjoint(sensor.quantities):
+            found = poses_of(motion, place)
+            parts |= {name: found[:, part] for name, part in places.items()}
+        if not rates.keys().isdisjoint(sensor.quantities):
+            found = velocities_of(motion, place, sensor.local)
+            parts |= {name: found[:, part] for name, part in rates.items()}
+        return _joined([parts[one] for one in sensor.quantities])
 
     return frame
 
 
-def _orientation(motion: Trajectory, place: Place) -> Float:
-    """Orientations of a place, sensor to world, shape (k, 4)."""
-    if place.body < 0:
-        return np.tile(place.orientation, (len(motion), 1))
-    at = layout.POSE * place.body + 3
-    q = motion.states[:, at : at + 4]
-    if place.orientation[0] == 1.0:
-        return q.copy()
-    return rotation.multiply(q, np.broadcast_to(place.orientation, q.shape))
-
-
-def _velocities(motion: Trajectory, place: Place, local: bool) -> tuple[Float, Float]:
-    """Velocity and angular velocity of a place, along its own axes or the world's."""
-    if place.body < 0:
-        return np.zeros((len(motion), 3)), np.zeros((len(motion), 3))
-    at = layout.TWIST * place.body
-    v, omega = motion.twists[:, at : at + 3], motion.twists[:, at + 3 : at + layout.TWIST]
-    _, R = pose_of(motion, place.body)
-    if place.point.any():
-        v = v + turn(R @ skew(omega), place.point)
-    if local:
-        return turn((R @ place.matrix).transpose(0, 2, 1), v), omega @ place.matrix
-    return v, turn(R, omega)
+def _joined(parts: list[Float]) -> Float:
+    """Quantities one after another."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

@@ -48,6 +48,8 @@ class Errors:
         self.increment = numbers["walk"] * np.sqrt(period)
         self.size, self.key = size, [seed, crc32(repr(name).encode())]
         self.random = bool(self.white.any() or self.increment.any())
+        self.rounded = np.flatnonzero(self.resolution > 0.0)
+        self.none = not (self.random or self.rounded.size or self.bias.any())
         self._last: tuple[int, Float] | None = None
         self._walked = [np.zeros(size)]  # at the start of each block
 
@@ -63,17 +65,19 @@ class Errors:
         Returns
         -------
         ndarray of float, shape (k, m)
+            The exact ones themselves, where the sensor has no errors.
         """
+        if self.none:
+            return exact
         found = exact + self.bias
         if self.random:
             blocks = samples // BLOCK
             for block in np.unique(blocks).tolist():
                 chosen = blocks == block
                 found[chosen] += self._drawn(block)[samples[chosen] - BLOCK * block]
-        rounded = self.resolution > 0.0
-        if rounded.any():
-            step = self.resolution[rounded]
-            found[:, rounded] = step * np.round(found[:, rounded] / step)
+        if self.rounded.size:
+            step = self.resolution[self.rounded]
+            found[:, self.rounded] = step * np.round(found[:, self.rounded] / step)
         return np.asarray(found)
 
     def _drawn(self, block: int) -> Float:

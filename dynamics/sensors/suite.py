@@ -195,6 +195,8 @@ class Sensors:
         found, sensor = self._errors[name].added(exact, samples), self.sensors[name]
         if isinstance(sensor, RangeFinder):
             found[np.isinf(found)] = sensor.nothing
+        if found is exact:
+            return found
         if isinstance(sensor, FrameSensor) and "orientation" in sensor.quantities:
             before = sensor.quantities[: sensor.quantities.index("orientation")]
             at = sum(SIZES[one] for one in before)

@@ -626,7 +626,8 @@ def write_bodies(
         body.mass if (M := body.spatial_inertia) is None else np.trace(M[3:, 3:]) / 3.0
         for body in bodies
     ])  # fmt: skip
-    owners = [planes[one.name].plane.owner if one.name in planes else one for one in bodies]
+    held = {name: one.plane.owner for name, one in planes.items() if one.plane is not None}
+    owners = [held.get(body.name, body) for body in bodies]
     carrying = np.maximum([owner.mass for owner in owners], LIGHTEST * heaviest)
     pace = np.where([body.name in sliders for body in bodies], ROUNDED, 1.0)
     weight = np.array([body.gravity_scale for body in bodies]) * (total / mass)

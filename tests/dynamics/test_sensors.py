@@ -8,7 +8,6 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.parts.geometry import Frame, Geometry, Mesh
-from dynamics.sensors.rays import simple_shapes, surface_distance
 
 G = 9.81
 UP, STILL = [0.0, 0.0, G], [0.0, 0.0, 0.0]
@@ -216,12 +215,13 @@ def test_contact_sensors_feel_weights(collide):
 
 
 def distance(shape, origin, direction):
-    """Distance to the one simple shape of a shape."""
-    ((inner, x, q),) = simple_shapes(shape)
-    back = rotation.conjugate(q)
-    direction = np.asarray(direction) / np.linalg.norm(direction)
-    rays = (rotation.rotate(back, one)[None] for one in (np.asarray(origin) - x, direction))
-    return surface_distance(inner, *rays)[0]
+    """Distance from a place on the world to a shape on it."""
+    mech = dy.Mechanism()
+    mech.add_body(dy.Sphere(0.01, mass=1), position=(0, 0, 1e6))
+    mech.add_obstacle(shape, name="shape")
+    model = mech.finalize(H)
+    eye = dy.RangeFinder("world", origin, direction, largest=1e3)
+    return dy.Sensors(model, [eye]).read(model.initial_state())["world range"][0]
 
 
 @pytest.mark.parametrize(
@@ -251,6 +251,17 @@ def distance(shape, origin, direction):
         (dy.HalfSpace(), (0, 0, 3), (0, 1, -1), 3 * np.sqrt(2)),
         (dy.HalfSpace(), (0, 0, 3), (0, 0, 1), np.inf),
         (dy.HalfSpace(), (0, 0, 3), (1, 0, 0), np.inf),
+        (dy.HalfSpace(), (0, 0, -3), (0, 0, 1), 3.0),
+        (dy.HalfSpace(), (0, 0, -3), (0, 0, -1), np.inf),
+        (dy.HalfSpace((0.6, 0, 0.8), (0, 0, 1)), (0, 0, 3), (-0.6, 0, -0.8), 1.6),
+        # along edges and seams, and from within
+        (dy.Box(1, 1, 1, mass=1), (0.5, 0.5, -3), (0, 0, 1), 2.5),
+        (dy.Cylinder(0.5, 2, mass=1), (0, 0, 0), (1, 0, 1), 0.5 * np.sqrt(2)),
+        (dy.Cylinder(0.5, 2, mass=1), (0, 0, 0), (0, 0, -1), 1.0),
+        (dy.Cylinder(0.5, 2, mass=1), (0.6, 0, 3), (0, 0, -1), np.inf),
+        (dy.Capsule(0.5, 2, mass=1), (-2, 0, 1), (1, 0, 0), 1.5),
+        (dy.Capsule(0.5, 2, mass=1), (0, 0, 0), (0, 0, 1), 1.5),
+        (dy.Capsule(0.5, 2, mass=1), (0, 0, 1.2), (1, 0, 0), np.sqrt(0.21)),
     ],
 )  # fmt: skip
 def test_a_ray_on_a_shape(shape, origin, direction, wanted):
@@ -307,17 +318,43 @@ def test_a_range_finder_on_the_world_sees_what_contacts_hold():
     assert found["eye pose"].tolist() == [1.5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
 
 
-def test_many_rays_are_taken_in_parts(monkeypatch):
-    model, state = driven_pile(False)
-    motion = dy.simulate(model, state, 0.2)
-    fan = [(np.cos(a), 0.0, np.sin(a)) for a in np.linspace(0.0, 2.0 * np.pi, 40)]
-    sensors = dy.Sensors(model, [dy.RangeFinder("driven", direction=fan, name="fan")])
-    whole = sensors.history(motion)["fan"]
-    monkeypatch.setattr("dynamics.sensors.ranges.MOST", 300)
-    parts = sensors.history(motion)["fan"]
-
-    assert 0 < np.isfinite(whole).sum() < whole.size
-    np.testing.assert_array_equal(parts, whole)
+@pytest.mark.parametrize("shape", ["box", "capsule", "cylinder", "ellipsoid"])
+def test_rays_end_on_the_surface_and_not_before(shape):
+    # points on the rays are inside or not, and change there for the first time
+    rng = np.random.default_rng(3)
+    solid, inside = {
+        "box": (dy.Box(1, 2, 3, mass=1), lambda p: (np.abs(p) <= [0.5, 1, 1.5]).all(-1)),
+        "capsule": (
+            dy.Capsule(0.4, 1.6, mass=1),
+            lambda p: np.hypot(np.hypot(*p.T[:2]), np.maximum(np.abs(p[:, 2]) - 0.8, 0)) <= 0.4,
+        ),
+        "cylinder": (
+            dy.Cylinder(0.4, 1.6, mass=1),
+            lambda p: (np.hypot(*p.T[:2]) <= 0.4) & (np.abs(p[:, 2]) <= 0.8),
+        ),
+        "ellipsoid": (
+            dy.Ellipsoid(0.5, 1, 1.5, mass=1),
+            lambda p: ((p / [0.5, 1, 1.5]) ** 2).sum(-1) <= 1,
+        ),
+    }[shape]
+    mech = dy.Mechanism()
+    mech.add_body(dy.Sphere(0.01, mass=1), position=(0, 0, 1e6))
+    turned = rotation.random(rng)
+    mech.add_obstacle(solid, name="shape", position=(0.1, 0.2, 0.3), orientation=turned)
+    model = mech.finalize(H)
+    ways = rotation.unit_vector(rng.normal(size=(200, 3)), "ways")
+    t = np.linspace(0.0, 5.0, 5001)
+    for origin in ([0.2, 0.1, 0.4], [1.5, 1.0, 1.0], [-2.0, 0.5, 0.0]):
+        eye = dy.RangeFinder("world", origin, ways, largest=1e3)
+        found = dy.Sensors(model, [eye]).read(model.initial_state())["world range"]
+        for way, distance in zip(ways, found):
+            points = np.array(origin) + t[:, None] * way - [0.1, 0.2, 0.3]
+            within = inside(rotation.rotate(rotation.conjugate(turned), points))
+            change = np.flatnonzero(within[1:] != within[:-1])
+            if not np.isfinite(distance):
+                assert not change.size
+            elif change.size:
+                assert t[change[0]] - 1e-9 <= distance <= t[change[0] + 1] + 1e-9
 
 
 def test_a_mesh_that_is_not_there_is_not_seen_with_a_warning():
