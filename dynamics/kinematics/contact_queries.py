@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.trajectory import Trajectory
 
-__all__ = ["ContactHistory", "separate"]
+__all__ = ["ContactHistory", "normal_force", "separate"]
 
 Float = NDArray[np.float64]
 
@@ -71,20 +71,16 @@ def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
     model, states = trajectory.model, trajectory.states
     if model.near is not None and name in model.near.candidates.numbers:
         return _near_history(trajectory, model.near, name)
-    touches = model.tables.contact_touches
-    contact = model.mechanism.contacts.get(name)
-    own = [
-        k for k, (owner, i) in enumerate(touches)
-        if owner == name and not (contact is not None and contact.touches[i].of_parent)
-    ]  # fmt: skip
+    own = _touches(model, name)
     if not own:
         raise UnknownNameError(f"there is no contact {name!r}; there are {trajectory.contacts}")
     found = look_at(model, states)[:, own]
-    numbers = states[:, (layout.POSE + 3 * layout.TWIST) * model.n_bodies + model.n_rows :]
+    numbers = _numbers(model, states)
     slot, slots = model.tables.contact_slot[own], model.tables.contact_slot
     normal = found[:, :, 1:4]
     plan = model.tables.plan
-    records = plan[plan[layout.CONTACT_AT] :][: layout.CONTACT_FIELDS * len(touches)]
+    count = len(model.tables.contact_touches)
+    records = plan[plan[layout.CONTACT_AT] :][: layout.CONTACT_FIELDS * count]
     bodies = records.reshape(-1, layout.CONTACT_FIELDS)[own, layout.B]
     poses = states[:, : layout.POSE * model.n_bodies].reshape(len(states), -1, layout.POSE)
     place = np.pad(poses[:, :, :3], ((0, 0), (0, 1), (0, 0)))  # the world is the last body
@@ -95,6 +91,52 @@ def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
         friction = numbers[:, slot + 2, None] * one + numbers[:, slot + 3, None] * two
     gap = np.where(np.isinf(found[:, :, 0]), numbers[:, slot + 1], found[:, :, 0])
     return ContactHistory(gap, normal, point, numbers[:, slot], friction)
+
+
+def _touches(model: Model, name: Hashable) -> list[int]:
+    """Numbers of a contact's touches; of a plane's those on one side."""
+    contact = model.mechanism.contacts.get(name)
+    return [
+        k for k, (owner, i) in enumerate(model.tables.contact_touches)
+        if owner == name and not (contact is not None and contact.touches[i].of_parent)
+    ]  # fmt: skip
+
+
+def _numbers(model: Model, states: Float) -> Float:
+    """Numbers of all contacts in states."""
+    return states[:, (layout.POSE + 3 * layout.TWIST) * model.n_bodies + model.n_rows :]
+
+
+def normal_force(trajectory: Trajectory, name: Hashable) -> Float:
+    """Normal force of a contact, the sum over its touches, as `history` has them.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    name : hashable
+
+    Returns
+    -------
+    ndarray of float, shape (k,)
+        N.
+    """
+    models = trajectory.model.near
+    if models is None or name not in models.candidates.numbers:
+        return _pushed(trajectory.model, trajectory.states, name)
+    pair = models.candidates.numbers[name]
+    return np.concatenate([
+        _pushed(models.of(part.pairs).model, part.states, name)
+        if pair in part.pairs else np.zeros(len(part.states))
+        for part in trajectory.parts
+    ])  # fmt: skip
+
+
+def _pushed(model: Model, states: Float, name: Hashable) -> Float:
+    """Sum of the normal forces of a contact's touches, in the same order for any k."""
+    numbers, total = _numbers(model, states), np.zeros(len(states))
+    for k in _touches(model, name):
+        total += numbers[:, model.tables.contact_slot[k]]
+    return total
 
 
 def _near_history(trajectory: Trajectory, models: NearModels, name: Hashable) -> ContactHistory:
@@ -140,9 +182,7 @@ def rubbing(trajectory: Trajectory, name: Hashable) -> Float:
     names = list(dict.fromkeys(owner for owner, _ in slots))
     if name not in names:
         raise UnknownNameError(f"there is no joint {name!r} with friction; there are {names}")
-    numbers = trajectory.states[
-        :, (layout.POSE + 3 * layout.TWIST) * model.n_bodies + model.n_rows :
-    ]
+    numbers = _numbers(model, trajectory.states)
     count = model.mechanism.joints[name].n_coordinates
     columns = [slots.get((name, i)) for i in range(count)]
     still = np.zeros(len(numbers))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dynamics.interrupts import around
 from dynamics.kernels.base import layout
 from dynamics.kernels.observables import sensing
+from dynamics.kinematics.contact_queries import normal_force
 from dynamics.kinematics.spanning_tree import groups_of, soft_rows
 from dynamics.model import Model
 from dynamics.sensors.places import Place, force_share, lengths
@@ -77,6 +78,5 @@ def contact_force(motion: Trajectory, contacts: list[Hashable]) -> Float:
     total, known = np.zeros(len(motion)), {*motion.model.mechanism.contacts, *motion.near_pairs}
     for name in contacts:
         if name in known:
-            for force in motion.contact(name).normal_force.T:  # in the same order for any k
-                total += force
+            total += normal_force(motion, name)
     return np.asarray(force_share(motion) * total)
