@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import networkx as nx
@@ -13,6 +13,18 @@ from dynamics import rotation
 from dynamics.errors import InconsistentStateError, UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
+from dynamics.kinematics.joint_frames import (
+    STILL,
+    Frame,
+    along,
+    child_frame,
+    conjugate,
+    cross,
+    minus,
+    parent_frame,
+    plus,
+    rotate,
+)
 from dynamics.kinematics.momenta import momenta, velocities_of
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.joints import Joint
@@ -22,13 +34,11 @@ if TYPE_CHECKING:
     from dynamics.model import Model
 
 Float = NDArray[np.float64]
-STILL = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(3))
+#: Values of a joint's coordinates, and their rates.
+Coordinates = Sequence[Sequence[float]]
 
 #: Period of an angle: two turns of a quaternion, one turn of a heading.
 PERIOD = {kinds.ANGLE: 4.0 * np.pi, kinds.HEADING_A: 2.0 * np.pi, kinds.HEADING_B: 2.0 * np.pi}
-
-#: Position, orientation, velocity (world), angular velocity (world) of a frame.
-Frame = tuple[Float, Float, Float, Float]
 
 
 def twists_of(model: Model, state: State) -> Float:
@@ -140,78 +150,10 @@ def ride(model: Model, state: State, twists: Float, plane: Any) -> int:
     """
     i = model.body_number(plane.body.name)
     x, _, v, omega = frame_of(model, state, plane.owner, twists)
-    twists[i, :3] = v + rotation.cross(omega, state.pose[i, :3] - x)
-    twists[i, 3:] = rotation.rotate(rotation.conjugate(state.pose[i, 3:]), omega)
+    pose = state.pose[i].tolist()
+    twists[i, :3] = plus(v, cross(omega, minus(pose, x)))
+    twists[i, 3:] = rotate(conjugate(pose[3:]), omega)
     return i
-
-
-def motion_of(joint: Joint, q: Float, rates: Float) -> tuple[Float, Float, Float, Float]:
-    """Displacement and turn of the child's frame in the parent's, and how they change.
-
-    Parameters
-    ----------
-    joint : Joint
-    q, rates : ndarray of float, shape (number of coordinates,)
-
-    Returns
-    -------
-    tuple of ndarray of float, shapes (3,), (4,), (3,), (3,)
-        Displacement and its rate (parent's frame), orientation of the child in the parent's frame
-        and the child's angular velocity relative to the parent (child's frame).
-    """
-    shift, slide = np.zeros(3), np.zeros(3)
-    vector, spin = np.zeros(3), np.zeros(3)
-    turn = np.array([1.0, 0.0, 0.0, 0.0])
-    heads: dict[int, tuple[float, float, Any]] = {}
-    for row, rate, value, speed in zip(joint.positions, joint.rates, q, rates):
-        if row.kind == kinds.TRANSLATION:
-            shift, slide = shift + value * row.axis, slide + speed * row.axis
-        elif row.kind in (kinds.HEADING_A, kinds.HEADING_B):
-            heads[row.kind] = (value, speed, row)
-        else:
-            vector, spin = vector + value * row.axis, spin + speed * rate.axis
-    turn = rotation.multiply(joint.offset, rotation.from_rotation_vector(vector))
-    if joint.kind == "helical":
-        screw = joint.rows[-1]
-        turn = rotation.multiply(
-            joint.offset, rotation.from_rotation_vector(screw.second * (q[0] / screw.pitch))
-        )
-        spin = screw.second * (rates[0] / screw.pitch)
-    if joint.kind == "constant velocity":  # its row keeps t . v at 0: t turns as the bends demand
-        t = joint.rows[-1].axis
-        rho = rotation.from_rotation_vector(vector)
-        spin = spin - t * (spin @ rotation.cross(t, rho[1:])) / rho[0]
-    if heads:
-        (a, da, row), (b, db, _) = heads[kinds.HEADING_A], heads[kinds.HEADING_B]
-        first = rotation.from_axis_angle(row.axis, a)
-        last = rotation.from_axis_angle(row.second, b)
-        turn = rotation.multiply(rotation.multiply(first, joint.offset), last)
-        spin = da * rotation.rotate(rotation.conjugate(turn), row.axis) + db * row.second
-    return shift, turn, slide, spin
-
-
-def child_frame(joint: Joint, parent: Frame, q: Float, rates: Float) -> Frame:
-    """State of the child from that of the parent and the joint's coordinates."""
-    x, orientation, v, omega = parent
-    shift, turn, slide, spin = motion_of(joint, q, rates)
-    arm = rotation.rotate(orientation, joint.parent_point + shift)
-    now = rotation.multiply(orientation, turn)
-    omega_child = omega + rotation.rotate(now, spin)
-    point = rotation.rotate(now, joint.child_point)
-    at_joint = v + rotation.cross(omega, arm) + rotation.rotate(orientation, slide)
-    return x + arm - point, now, at_joint - rotation.cross(omega_child, point), omega_child
-
-
-def parent_frame(joint: Joint, child: Frame, q: Float, rates: Float) -> Frame:
-    """State of the parent from that of the child and the joint's coordinates."""
-    x, orientation, v, omega = child
-    shift, turn, slide, spin = motion_of(joint, q, rates)
-    now = rotation.multiply(orientation, rotation.conjugate(turn))
-    omega_parent = omega - rotation.rotate(orientation, spin)
-    arm = rotation.rotate(now, joint.parent_point + shift)
-    point = rotation.rotate(orientation, joint.child_point)
-    at_joint = v + rotation.cross(omega, point) - rotation.rotate(now, slide)
-    return x + point - arm, now, at_joint - rotation.cross(omega_parent, arm), omega_parent
 
 
 def frame_of(model: Model, state: State, body: Any, twists: Float) -> Frame:
@@ -219,16 +161,22 @@ def frame_of(model: Model, state: State, body: Any, twists: Float) -> Frame:
     if body is WORLD:
         return STILL
     i = model.body_number(body.name)
-    q = state.pose[i, 3:].copy()
-    return state.pose[i, :3].copy(), q, twists[i, :3].copy(), rotation.rotate(q, twists[i, 3:])
+    q = rotation.normalized(state.pose[i, 3:])
+    return _frame(state.pose[i, :3].tolist(), q.tolist(), twists[i].tolist())
+
+
+def _frame(x: list[float], q: list[float], twist: list[float]) -> Frame:
+    """Frame of a pose and of velocities, the angular one in the body's axes."""
+    (i, j, k), (a, b, c, d), (u, v, w, *spin) = x, q, twist
+    return (i, j, k), (a, b, c, d), (u, v, w), rotate(q, spin)
 
 
 def put(model: Model, state: State, twists: Float, name: Hashable, frame: Frame) -> None:
     """Place a body, and its velocity among the ``twists``."""
     i = model.body_number(name)
-    state.pose[i, :3], state.pose[i, 3:] = frame[0], rotation.normalized(frame[1])
-    spin = rotation.rotate(rotation.conjugate(frame[1]), frame[3])
-    twists[i, :3], twists[i, 3:] = frame[2], spin
+    x, q, v, omega = frame
+    state.pose[i] = *x, *q
+    twists[i] = *v, *rotate(conjugate(q), omega)
 
 
 def per_coordinate(joint: Joint, value: ArrayLike, what: str) -> Float:
@@ -255,11 +203,14 @@ def set_joint(
     model: Model, state: State, name: Hashable, position: ArrayLike, velocity: ArrayLike
 ) -> None:
     """Put a joint at given coordinates, with all descendants of its child: `Model.set_joint`."""
-    set_joints(model, state, [(name, position, velocity)])
+    joint = joint_of(model, name)
+    q = per_coordinate(joint, position, "position")
+    rates = per_coordinate(joint, velocity, "velocity")
+    set_joints(model, state, [(name, q.tolist(), rates.tolist())])
 
 
 def set_joints(
-    model: Model, state: State, given: Iterable[tuple[Hashable, ArrayLike, ArrayLike]]
+    model: Model, state: State, given: Iterable[tuple[Hashable, list[float], list[float]]]
 ) -> None:
     """`set_joint` of several joints, one after another, with the momenta of all once.
 
@@ -268,31 +219,27 @@ def set_joints(
     model : Model
     state : State
         Changed, if all that is given makes sense.
-    given : iterable of (hashable, array_like, array_like)
+    given : iterable of (hashable, list of float, list of float)
         Names, positions and velocities.
     """
     check_state(model, state)
-    joints = [_mobile(model, *one) for one in given]
+    joints = [(*_mobile(model, name), q, rates) for name, q, rates in given]
     twists, moved = twists_of(model, state), set[Hashable]()
-    for _, _, _, behind in joints:
+    for _, behind, _, _ in joints:
         moved |= behind
     if len(joints) < 2 or not _moved_at_once(model, state, twists, joints, moved):
-        for joint, q, rates, behind in joints:
-            _move(model, state, twists, joint, q, rates, behind)
+        for one in joints:
+            _move(model, state, twists, *one)
     set_twists(model, state, twists, [model.body_number(one) for one in moved - {WORLD.name}])
 
 
-def _mobile(
-    model: Model, name: Hashable, position: ArrayLike, velocity: ArrayLike
-) -> tuple[Joint, Float, Float, set[Hashable]]:
-    """Joint that can move alone, its coordinates and rates, and names of what goes with it."""
+def _mobile(model: Model, name: Hashable) -> tuple[Joint, set[Hashable]]:
+    """Joint that can move alone, and names of what goes with it."""
     joint = joint_of(model, name)
     if name in model.mechanism.tendons:
         raise InconsistentStateError(
             f"{name!r} is the length of a tendon, which its joints and bodies make: set those"
         )
-    q = per_coordinate(joint, position, "position")
-    rates = per_coordinate(joint, velocity, "velocity")
     if joint.positions == () or joint.child.name == WORLD.name:
         raise InconsistentStateError(f"joint {name!r} has no coordinates to set; use assemble")
     behind = _descendants(model, joint)
@@ -307,7 +254,7 @@ def _mobile(
             f"world: make it with {joint.child.name!r} as parent, or use "
             f"model.assemble(state, {{{name!r}: ...}})"
         )
-    return joint, q, rates, behind
+    return joint, behind
 
 
 def _descendants(model: Model, joint: Joint) -> set[Hashable]:
@@ -325,9 +272,9 @@ def _move(
     state: State,
     twists: Float,
     joint: Joint,
-    q: Float,
-    rates: Float,
     behind: set[Hashable],
+    q: list[float],
+    rates: list[float],
 ) -> None:
     """Poses and ``twists`` of a joint's child and all that goes with it."""
     before = _frames(model, state, twists)
@@ -343,15 +290,15 @@ def _moved_at_once(
     model: Model,
     state: State,
     twists: Float,
-    joints: list[tuple[Joint, Float, Float, set[Hashable]]],
+    joints: list[tuple[Joint, set[Hashable], list[float], list[float]]],
     moved: set[Hashable],
 ) -> bool:
     """Move several joints by one walk from the bodies that stay; False where it reaches not all."""
     before = _frames(model, state, twists)
     frames = {name: frame for name, frame in before.items() if name not in moved}
-    first = [joint.parent.name for joint, _, _, _ in joints if joint.parent.name in frames]
-    known = _coordinates(model, state, twists, moved)
-    known |= {joint.name: np.stack([q, rates], axis=1) for joint, q, rates, _ in joints}
+    first = [joint.parent.name for joint, *_ in joints if joint.parent.name in frames]
+    given = {joint.name: (q, rates) for joint, _, q, rates in joints}
+    known = given | _coordinates(model, state, twists, moved, given)
     poses, speeds = state.pose.copy(), twists.copy()
     hang(model, state, twists, frames, known, list(dict.fromkeys(first)), before)
     reached = len(frames) == len(before)
@@ -365,20 +312,27 @@ def _moved_at_once(
 
 def _frames(model: Model, state: State, twists: Float) -> dict[Hashable, Frame]:
     """Frames of all bodies and the world, by name."""
-    turned = rotation.rotate(state.pose[:, 3:], twists[:, 3:])
-    parts = zip(model.bodies, state.pose.copy(), twists.copy(), turned)
-    found = {body.name: (pose[:3], pose[3:], v[:3], omega) for body, pose, v, omega in parts}
-    return {WORLD.name: STILL, **found}
+    q = rotation.normalized(state.pose[:, 3:])
+    parts = zip(model.bodies, state.pose[:, :3].tolist(), q.tolist(), twists.tolist())
+    return {WORLD.name: STILL, **{body.name: _frame(*numbers) for body, *numbers in parts}}
 
 
 def _coordinates(
-    model: Model, state: State, twists: Float, moved: set[Hashable]
-) -> dict[Hashable, Float]:
-    """Coordinates and rates of the joints between bodies that move, by name."""
+    model: Model,
+    state: State,
+    twists: Float,
+    moved: set[Hashable],
+    given: Collection[Hashable] = (),
+) -> dict[Hashable, Coordinates]:
+    """Coordinates and rates of the joints between bodies that move, but those given, by name."""
+    space = model.workspace
     return {
-        joint.name: model.workspace.joint(joint.name, state.data[None], twists.reshape(1, -1))[0]
+        joint.name: space.joint(joint.name, state.data[None], twists.reshape(1, -1))[0].T.tolist()
         for joint in model.mechanism.joints.values()
-        if joint.positions and joint.parent.name in moved and joint.child.name in moved
+        if joint.positions
+        and joint.name not in given
+        and joint.parent.name in moved
+        and joint.child.name in moved
     }
 
 
@@ -387,7 +341,7 @@ def hang(
     state: State,
     twists: Float,
     frames: dict[Hashable, Frame],
-    known: dict[Hashable, Float],
+    known: Mapping[Hashable, Coordinates],
     waiting: list[Hashable] | None = None,
     before: dict[Hashable, Frame] | None = None,
 ) -> None:
@@ -402,8 +356,8 @@ def hang(
         Changed.
     frames : dict
         Frames by name, added to.
-    known : dict of ndarray of float, shape (number of coordinates, 2)
-        Coordinates and rates of joints; the others are at 0 and still.
+    known : mapping
+        Coordinates and their rates by joint; the others are at 0 and still.
     waiting : list, optional
         Names to begin with; by default all that have frames.
     before : dict, optional
@@ -411,10 +365,7 @@ def hang(
         `Distance`, goes along with its neighbour.
     """
     waiting = list(frames) if waiting is None else waiting
-    by_body: dict[Hashable, list[Joint]] = {}
-    for joint in model.mechanism.joints.values():
-        for body in joint.bodies:
-            by_body.setdefault(body.name, []).append(joint)
+    by_body = _joints_at(model)
     for name in waiting:
         if name != WORLD.name:
             put(model, state, twists, name, frames[name])
@@ -426,7 +377,7 @@ def hang(
                 for other in rest:
                     if before is None:
                         break
-                    frames[other] = _along(before[name], before[other], frames[name])
+                    frames[other] = along(before[name], before[other], frames[name])
                     put(model, state, twists, other, frames[other])
                     waiting.append(other)
                 continue
@@ -435,13 +386,24 @@ def hang(
             if other in frames:
                 continue
             if before is not None and not joint.positions and joint.kind != "fixed":
-                frames[other] = _along(before[name], before[other], frames[name])
+                frames[other] = along(before[name], before[other], frames[name])
             else:
-                here = known.get(joint.name, np.zeros((joint.n_coordinates, 2)))
+                still = [0.0] * joint.n_coordinates
                 place = child_frame if down else parent_frame
-                frames[other] = place(joint, frames[name], here[:, 0], here[:, 1])
+                frames[other] = place(joint, frames[name], *known.get(joint.name, (still, still)))
             put(model, state, twists, other, frames[other])
             waiting.append(other)
+
+
+def _joints_at(model: Model) -> dict[Hashable, list[Joint]]:
+    """Joints of each body and the world, found once."""
+    if "joints at" not in model.structures:
+        found: dict[Hashable, list[Joint]] = {}
+        for joint in model.mechanism.joints.values():
+            for body in joint.bodies:
+                found.setdefault(body.name, []).append(joint)
+        model.structures["joints at"] = found
+    return cast(dict[Hashable, list[Joint]], model.structures["joints at"])
 
 
 def set_body(
@@ -477,7 +439,7 @@ def set_body(
     if others:
         now = frame_of(model, state, body, twists)
         for one in others:
-            put(model, state, twists, one.name, _along(before[name], before[one.name], now))
+            put(model, state, twists, one.name, along(before[name], before[one.name], now))
     set_twists(model, state, twists, [i, *(model.body_number(one.name) for one in others)])
 
 
@@ -501,14 +463,3 @@ def _connected(model: Model, name: Hashable) -> list[Any]:
                     waiting.append(body.name)
                     found.append(body)
     return found
-
-
-def _along(old: Frame, other: Frame, new: Frame) -> Frame:
-    """Frame of another body that keeps pose and motion relative to one from `old` to `new`."""
-    turn = rotation.multiply(new[1], rotation.conjugate(old[1]))
-    arm = other[0] - old[0]
-    slide = rotation.rotate(turn, other[2] - old[2] - rotation.cross(old[3], arm))
-    omega = new[3] + rotation.rotate(turn, other[3] - old[3])
-    arm = rotation.rotate(turn, arm)
-    velocity = new[2] + rotation.cross(new[3], arm) + slide
-    return new[0] + arm, rotation.multiply(turn, other[1]), velocity, omega

@@ -136,8 +136,9 @@ class JointSpace:
         if np.ndim(velocity) == 0:
             velocity = np.full(self.size, velocity)
         rates = rotation.as_numbers(velocity, (self.size,), "velocity")
+        numbers, speeds = q.tolist(), rates.tolist()
         parts = {name: slice(at, at + count) for name, (at, count) in self.start.items()}
-        given = [(name, q[part], rates[part]) for name, part in parts.items()]
+        given = [(name, numbers[part], speeds[part]) for name, part in parts.items()]
         coordinates.set_joints(self.model, state, given)
 
     def read_all(self, states: Float) -> tuple[Float, Float]:

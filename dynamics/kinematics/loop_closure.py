@@ -15,6 +15,7 @@ from dynamics.errors import InconsistentStateError, UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.kinematics import coordinates
+from dynamics.kinematics.joint_frames import STILL, Frame, at_rest
 from dynamics.kinematics.plane_placement import placed
 from dynamics.kinematics.spanning_tree import RowSlopes, groups_of
 from dynamics.parts.bodies import WORLD
@@ -48,16 +49,15 @@ def initial_state(model: Model) -> State:
     state = model.state_of(np.zeros(model.state_size))
     state.pose[:, 3] = 1.0
     mechanism = model.mechanism
-    still = np.zeros(3)
-    known: dict[Hashable, coordinates.Frame] = {WORLD.name: coordinates.STILL}
+    known: dict[Hashable, Frame] = {WORLD.name: STILL}
     for body in mechanism.bodies.values():
         if body.position is not None and body.orientation is not None:
-            known[body.name] = (body.position, body.orientation, still, still)
-    near = {  # coordinates of limited joints: 0, or the end next to it
-        joint.name: np.clip(0.0, *joint.limits.T)[:, None] * [1.0, 0.0]
-        for joint in mechanism.joints.values()
-        if joint.limits is not None
-    }
+            known[body.name] = at_rest([*body.position.tolist(), *body.orientation.tolist()])
+    near: dict[Hashable, coordinates.Coordinates] = {}
+    for joint in mechanism.joints.values():
+        if joint.limits is not None:  # 0, or the end next to it
+            ends = joint.limits.tolist()
+            near[joint.name] = [min(max(0.0, a), b) for a, b in ends], [0.0] * len(ends)
     try:
         return placed(model, _hung(model, state, known, near))
     except InconsistentStateError:
@@ -69,15 +69,15 @@ def initial_state(model: Model) -> State:
 def _hung(
     model: Model,
     state: State,
-    frames: Mapping[Hashable, coordinates.Frame],
-    near: dict[Hashable, Float],
+    frames: Mapping[Hashable, Frame],
+    near: Mapping[Hashable, coordinates.Coordinates],
 ) -> State:
     """Bodies on joints, closed: those with frames there, joints at these coordinates or at 0."""
     known, twists, state = dict(frames), np.zeros((model.n_bodies, 6)), state.copy()
     coordinates.hang(model, state, twists, known, near)
     for body in model.mechanism.bodies.values():  # neither placed nor held by what is
         if body.name not in known:
-            known[body.name] = coordinates.STILL
+            known[body.name] = STILL
             coordinates.hang(model, state, twists, known, near, [body.name])
     coordinates.pull_tight(model, state, twists)
     if not is_closed(model, state, CLOSED):

@@ -13,6 +13,7 @@ from scipy.sparse import diags_array
 from dynamics.errors import InconsistentStateError
 from dynamics.kernels.base import layout
 from dynamics.kinematics import coordinates
+from dynamics.kinematics.joint_frames import STILL, Frame, at_rest
 from dynamics.kinematics.loop_closure import (
     assemble,
     closest,
@@ -126,12 +127,9 @@ def _drawn(model: Model, state: State, rng: np.random.Generator) -> State:
     for joint in model.mechanism.joints.values():
         names = [body.name for body in joint.bodies]
         graph.add_edges_from(zip(names, names[1:]))
-    zero, known = np.zeros(3), {}
-    frames: dict[Hashable, coordinates.Frame] = {WORLD.name: coordinates.STILL}
-    frames |= {
-        body.name: (pose[:3].copy(), pose[3:].copy(), zero, zero)
-        for body, pose in zip(model.bodies, state.pose)
-    }
+    known = {}
+    frames: dict[Hashable, Frame] = {WORLD.name: STILL}
+    frames |= {body.name: at_rest(p) for body, p in zip(model.bodies, state.pose.tolist())}
     for name in model.tables.measure_group:  # joints with coordinates
         joint, q = model.mechanism.joints[name], np.atleast_1d(model.joint(state, name)[0])
         if joint.limits is None:
@@ -140,7 +138,7 @@ def _drawn(model: Model, state: State, rng: np.random.Generator) -> State:
             q = np.clip(q, *joint.limits.T)
             low, high = np.clip(joint.limits.T, q - SPREAD, q + SPREAD)
             q = rng.uniform(low, high)
-        known[name] = q[:, None] * [1.0, 0.0]
+        known[name] = q.tolist(), [0.0] * q.size
     after, twists = state.copy(), coordinates.twists_of(model, state)
     placed = {}  # one body of each part, the world of its own
     for part in nx.connected_components(graph):

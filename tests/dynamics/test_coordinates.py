@@ -54,7 +54,7 @@ def test_joints_placed_at_once_are_where_one_after_another_puts_them(seed):
     state = dy.simulate(model, state, 5 * model.timestep).final
     other, rng = state.copy(), np.random.default_rng(seed)
     given = [
-        (joint.name, *0.5 * rng.normal(size=(2, joint.n_coordinates)))
+        (joint.name, *(0.5 * rng.normal(size=(2, joint.n_coordinates))).tolist())
         for joint in model.mechanism.joints.values()
         if joint.n_coordinates
     ][:: 1 + seed % 2]
@@ -74,7 +74,7 @@ def test_joints_that_point_at_each_other_are_placed_one_after_another():
     mechanism.add_joint(dy.Revolute(c, b, Y, parent_point=(0, 0, -0.3), name="cb"))
     model = mechanism.finalize()
     state = model.initial_state()
-    coordinates.set_joints(model, state, [("ab", 0.3, 0.0), ("cb", -0.5, 0.0)])
+    coordinates.set_joints(model, state, [("ab", [0.3], [0.0]), ("cb", [-0.5], [0.0])])
     assert model.joint(state, "ab")[0] == pytest.approx([0.3], abs=1e-13)
     assert model.joint(state, "cb")[0] == pytest.approx([-0.5], abs=1e-13)
     assert abs(model.constraint_violation(state)).max() < 1e-13
@@ -85,7 +85,8 @@ def test_bodies_that_stay_keep_every_bit():
     state = dy.simulate(model, state, 5 * model.timestep).final
     before = state.copy()
     names = [j.name for j in model.mechanism.joints.values() if j.n_coordinates][-2:]
-    coordinates.set_joints(model, state, [(name, *model.joint(state, name)) for name in names])
+    given = [(name, *(part.tolist() for part in model.joint(state, name))) for name in names]
+    coordinates.set_joints(model, state, given)
     behind = set().union(
         *(coordinates._descendants(model, model.mechanism.joints[name]) for name in names)
     )

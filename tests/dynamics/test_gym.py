@@ -205,7 +205,7 @@ def test_joints_are_placed_all_or_none():
     before = state.data.copy()
 
     with pytest.raises(dy.UnknownNameError, match="nobody"):
-        set_joints(model, state, [(("joint", 0), 0.5, 0.0), ("nobody", 0.0, 0.0)])
+        set_joints(model, state, [(("joint", 0), [0.5], [0.0]), ("nobody", [0.0], [0.0])])
 
     assert np.array_equal(state.data, before)
 
