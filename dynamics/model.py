@@ -189,7 +189,8 @@ class Model:
         own = ("_workspaces", "memory", "structures")
         self.__dict__.update({k: v for k, v in state.items() if k not in own})
         self.kernel = kernel if self.stages is None else self.stages.kernel
-        self.near = NearModels(self) if self.mechanism.collisions else None
+        like = state.get("near")  # not in pickles
+        self.near = NearModels(self, like) if self.mechanism.collisions else None
         self.structures = {}
         self._workspaces = ThreadWorkspaces(self, state.get("memory"))
 

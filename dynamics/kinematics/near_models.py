@@ -157,6 +157,8 @@ class NearModels:
     Parameters
     ----------
     model : Model
+    like : NearModels, optional
+        Of a model with the same shapes, which may have other bodies of these names.
 
     Attributes
     ----------
@@ -165,10 +167,14 @@ class NearModels:
     shapes : ShapeTables
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, like: NearModels | None = None) -> None:
         self.model = model
-        self.candidates = candidates_of(model.mechanism)
-        self.shapes = shape_tables(self.candidates, model.tables.body_index)
+        if like is None:
+            self.candidates = candidates_of(model.mechanism)
+            self.shapes = shape_tables(self.candidates, model.tables.body_index)
+        else:
+            self.candidates = like.candidates.on(model.mechanism.bodies)
+            self.shapes = like.shapes
         self.tables = NearTables(model.mechanism, model.tables, model.timestep)
         self._parts = np.full(len(self.candidates.pairs), -1)  # number of a pair's part
         body = self.shapes.bounds.shapes[:, 0]

@@ -106,6 +106,14 @@ class Candidates:
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", {name: k for k, name in enumerate(self.names)})
 
+    def on(self, bodies: Mapping[Hashable, Body]) -> Candidates:
+        """Return the same pairs on other bodies of these names."""
+        solids = (
+            one if one.end is WORLD else replace(one, end=bodies[one.end.name])
+            for one in self.solids
+        )
+        return replace(self, solids=tuple(solids))
+
     def contact(self, k: int) -> Contact:
         """Contact of a pair."""
         first, other = (self.solids[i] for i in self.pairs[k].tolist())
