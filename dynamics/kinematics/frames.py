@@ -310,25 +310,24 @@ class Kinematics:
         check_state(self.model, state)
         tasks = [_Task(self, frame, target) for frame, target in targets.items()]
         now = loop_closure.assemble(self.model, self._still(state.copy()), {}, {})
-        error, damping = self._errors(tasks, now), FIRST
+        error, damping, room = self._errors(tasks, now), FIRST, self._room(now, limits)
         for _ in range(STEPS):
-            beyond = self._beyond(now, limits)
+            beyond = _beyond(*room)
             if np.abs(error).max(initial=0.0) <= tolerance and beyond <= WITHIN:
                 break
             slopes = self._slopes(now)
             null = np.linalg.qr(slopes.free())[0]
             A = np.vstack([task.slopes(now) for task in tasks]) @ null
-            low, high = self._room(now, limits)
-            B = slopes.rates(null)[6 * len(self._base) + self._limited[: low.size]]
-            z = _bounded_step(A, error, damping, B, low, high)
+            B = slopes.rates(null)[6 * len(self._base) + self._limited[: room[0].size]]
+            z = _bounded_step(A, error, damping, B, *room)
             trial = self._moved(now, null @ z)
-            after = self._errors(tasks, trial)
+            after, left = self._errors(tasks, trial), self._room(trial, limits)
             merit = np.linalg.norm(error) + BEYOND * beyond
             predicted = np.linalg.norm(error) - np.linalg.norm(error - A @ z)
-            past = self._beyond(trial, limits)
+            past = _beyond(*left)
             gain = merit - np.linalg.norm(after) - BEYOND * past
             if gain > 0.0:
-                now, error = trial, after
+                now, error, room = trial, after, left
                 if gain <= tolerance * merit and past <= WITHIN:  # the nearest posture
                     break
             if gain <= 0.0 or gain < POOR * predicted:
@@ -395,13 +394,8 @@ class Kinematics:
         """How far each limited coordinate may move down and up."""
         if not limits:
             return np.zeros(0), np.zeros(0)
-        position = self._space.read(state)[0][self._limited]
+        position = self._space.positions(state)[self._limited]
         return self._ends[:, 0] - position, self._ends[:, 1] - position
-
-    def _beyond(self, state: State, limits: bool) -> float:
-        """How far a limited coordinate is beyond its range, m or rad."""
-        low, high = self._room(state, limits)
-        return float(np.maximum(low, -high).max(initial=0.0))
 
     def _moved(self, state: State, move: Float) -> State:
         """The state with bodies displaced and turned, its joints closed again."""
@@ -535,6 +529,11 @@ def _free_parts(model: Model, names: list[Hashable]) -> list[Hashable]:
         if root(name) != root(WORLD.name):
             free.setdefault(root(name), name)
     return list(free.values())
+
+
+def _beyond(low: Float, high: Float) -> float:
+    """How far a limited coordinate is beyond its range, m or rad."""
+    return float(np.maximum(low, -high).max(initial=0.0))
 
 
 def _bounded_step(

@@ -117,6 +117,23 @@ class JointSpace:
         positions, velocities = self.read_all(state.data[None])
         return positions[0], velocities[0]
 
+    def positions(self, state: State) -> Float:
+        """Coordinates alone, for which no velocities are projected.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        ndarray of float, shape (k,)
+        """
+        check_state(self.model, state)
+        plan, still = self.model.tables.plan, np.zeros((1, layout.TWIST * self.model.n_bodies))
+        groups = int(plan[layout.GROUPS]), int(plan[layout.MEASURES])
+        found = self.model.workspace.measured(*groups, state.data[None], still)[0]
+        return np.asarray(found[self.places[0], 0])
+
     def place(self, state: State, position: ArrayLike, velocity: ArrayLike = 0.0) -> None:
         """Put the joints of a tree at coordinates, one after another.
 

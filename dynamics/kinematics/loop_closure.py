@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -200,8 +200,17 @@ def mobilities(model: Model) -> Float:
     lengths = np.ones((model.n_bodies, 6))
     for one in model.mechanism.tendons.values():
         lengths[model.body_number(one.slider), :3] = SLIDING
-    lengths[:, 3:] = np.array([[3.0 * b.mass / np.trace(b.inertia)] for b in model.bodies])
+    masses, moments = _inertias(model)
+    lengths[:, 3:] = (masses / moments)[:, None]
     return lengths.ravel()
+
+
+def _inertias(model: Model) -> Float:
+    """Masses and mean moments of inertia of the bodies, shape (2, n), found once."""
+    if "inertias" not in model.structures:
+        moments = np.trace([body.inertia for body in model.bodies], axis1=1, axis2=2) / 3.0
+        model.structures["inertias"] = np.stack([[body.mass for body in model.bodies], moments])
+    return cast(Float, model.structures["inertias"])
 
 
 def closest(
@@ -258,9 +267,9 @@ def closest(
 
 def _fastest(model: Model, twists: Float) -> float:
     """Largest rate of a body, lengths or rad per second, at least the unit of speed over length."""
-    units = [model.tables.units[body.name] for body in model.bodies]
-    rates = [max(u.speed, np.abs(v[:3]).max()) / u.length for u, v in zip(units, twists)]
-    return float(max(*rates, np.abs(twists[:, 3:]).max()))
+    units = np.array([model.tables.units[body.name] for body in model.bodies])
+    rates = np.maximum(units[:, 1], np.abs(twists[:, :3]).max(axis=1)) / units[:, 0]
+    return float(max(rates.max(), np.abs(twists[:, 3:]).max()))
 
 
 def moved(state: State, move: Float) -> State:
@@ -275,10 +284,8 @@ def moved(state: State, move: Float) -> State:
 
 def inverse_masses(model: Model) -> Float:
     """Inverse masses and mean inverse moments, those of nearly massless links not without end."""
-    masses = np.array([body.mass for body in model.mechanism.bodies.values()])
-    moments = np.array([np.trace(body.inertia) for body in model.mechanism.bodies.values()]) / 3.0
     out = np.empty((model.n_bodies, 6))
-    for columns, values in ((slice(0, 3), masses), (slice(3, 6), moments)):
+    for columns, values in zip((slice(0, 3), slice(3, 6)), _inertias(model)):
         out[:, columns] = 1.0 / np.maximum(values, LIGHTEST * values.max())[:, None]
     return out.ravel()
 

@@ -14,6 +14,7 @@ from dynamics.errors import InconsistentStateError
 from dynamics.kernels.base import layout
 from dynamics.kinematics import coordinates
 from dynamics.kinematics.joint_frames import STILL, Frame, at_rest
+from dynamics.kinematics.joint_space import space_of
 from dynamics.kinematics.loop_closure import (
     assemble,
     closest,
@@ -110,14 +111,21 @@ def beyond(
 ) -> dict[Hashable, Float]:
     """Coordinates within limits, next to those that are beyond; not of joints that are given."""
     found: dict[Hashable, Float] = {}
-    for name, joint in model.mechanism.joints.items():
+    for name, q in _positions(model, state).items():
+        joint = model.mechanism.joints[name]
         if joint.limits is None or name in given:
             continue
-        q = np.atleast_1d(model.joint(state, name)[0])
         near = np.clip(q, *joint.limits.T)
         if np.abs(near - q).max() > SLACK:
             found[name] = near
     return found
+
+
+def _positions(model: Model, state: State) -> dict[Hashable, Float]:
+    """Coordinates of all joints that have some, by name."""
+    space = space_of(model, model.tables.measure_group)
+    q = space.positions(state)
+    return {name: q[first : first + count] for name, (first, count) in space.start.items()}
 
 
 def _drawn(model: Model, state: State, rng: np.random.Generator) -> State:
@@ -130,8 +138,8 @@ def _drawn(model: Model, state: State, rng: np.random.Generator) -> State:
     known = {}
     frames: dict[Hashable, Frame] = {WORLD.name: STILL}
     frames |= {body.name: at_rest(p) for body, p in zip(model.bodies, state.pose.tolist())}
-    for name in model.tables.measure_group:  # joints with coordinates
-        joint, q = model.mechanism.joints[name], np.atleast_1d(model.joint(state, name)[0])
+    for name, q in _positions(model, state).items():
+        joint = model.mechanism.joints[name]
         if joint.limits is None:
             q = q + rng.normal(size=q.size)
         else:
