@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,7 +83,8 @@ def inverse_dynamics(
     asked, wanted = _asked(model, acting, accelerations)
     twist = model.workspace.velocities(state.data[None])[0]
     numbers = row_slopes(model, state, twist)
-    slopes, told = Slopes(acting.motions, *numbers), Slopes(asked.motions, *numbers)
+    slopes = Slopes(acting.motions, *numbers)
+    told = slopes if asked is acting else Slopes(asked.motions, *numbers)
     free = slopes.free()
     bias = steady_forces(model.tables, state.pose, twist)
     rubbed = _Rubbed(model, state, twist, numbers, asked, wanted)
@@ -147,6 +148,14 @@ def _check_free(model: Model, state: State) -> None:
             )
 
 
+def _rubbing(model: Model) -> list[Hashable]:
+    """Names of the joints with dry friction, found once."""
+    if "rubbing" not in model.structures:
+        joints = model.mechanism.joints.values()
+        model.structures["rubbing"] = [joint.name for joint in joints if joint.friction.any()]
+    return cast(list[Hashable], model.structures["rubbing"])
+
+
 class _Rubbed:
     """Dry friction of joints: known where they move, and where it is asked how they start."""
 
@@ -159,9 +168,8 @@ class _Rubbed:
         asked: JointSpace,
         wanted: Float,
     ) -> None:
-        joints = [joint for joint in model.mechanism.joints.values() if joint.friction.any()]
-        self.names, self.force = [joint.name for joint in joints], np.zeros(twist.size)
-        if not joints:
+        self.names, self.force = _rubbing(model), np.zeros(twist.size)
+        if not self.names:
             return
         self.space = space_of(model, self.names)
         _, rate = self.space.read(state)
@@ -175,7 +183,8 @@ class _Rubbed:
                 self.known[part] = True
         slopes = Slopes(self.space.motions, *numbers)
         self.J, self.swing = slopes.J, slopes.swing @ twist
-        most = np.concatenate([joint.friction for joint in joints])
+        joints = model.mechanism.joints
+        most = np.concatenate([joints[name].friction for name in self.names])
         self.known |= most == 0.0
         self.force = -slopes.J.T @ (most * np.sign(way))
 
@@ -212,7 +221,8 @@ def _applied(model: Model, state: State, twist: Float) -> Float:
     plan, constant = model.tables.plan, model.tables.constant
     work, f = np.zeros(plan[layout.WORK_SIZE]), np.zeros(layout.TWIST * model.n_bodies)
     node, behind = stepping.node_of(plan, work, 0)
-    stepping.load_state(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
+    other, _ = stepping.node_of(plan, work, behind)
+    stepping.load_state(plan, constant, state.data, tuple(node), tuple(other))
     f += node.f[: f.size]
     forces.damp(plan, constant, -1.0, -1.0, node.G, twist, f)
     node.g[3 * plan[layout.ALL_ROWS]] = 1.0

@@ -213,9 +213,9 @@ class Tangent:
         before = start.interval_velocity.ravel()
         c = self._impulses(end, h)
         given = self._given(start, h, control, wrench, x, before, c)
-        node, trial, spare = self._nodes()
+        node, trial, spare = map(tuple, self._nodes())  # named ones are slow to hand on
         stepping.load_state(tables.plan, tables.constant, start.data, node, trial)
-        kernel.part_given(tables.plan, h, start.data, node.g)
+        kernel.part_given(tables.plan, h, start.data, node[2])
         stepping.load_state(tables.plan, tables.constant, end.data, trial, spare)
         dz, dp = np.empty(way.dz.shape), np.empty(way.dp.shape)
         twist = end.interval_velocity
@@ -266,12 +266,13 @@ class Tangent:
             if tables.plan[layout.WRENCHES]:
                 node.f[self._n], trial.f[self._n] = start.time, start.time + h
             kick, p = np.empty(self._n), start.momentum.ravel()
+            both = tuple(node), tuple(trial)
 
             def parts(constant: Float) -> list[Float]:
                 found = [np.zeros(size) for size in sizes]
                 bad = kernel.residuals(
                     tables.plan, constant, h, (control, wrench), start.data, p, (x, before, c),
-                    (node, trial), kick, self._touch[5], self._contacts, tuple(found),
+                    both, kick, self._touch[5], self._contacts, tuple(found),
                 )  # fmt: skip
                 self._check(bad)
                 return found

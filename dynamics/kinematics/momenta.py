@@ -183,9 +183,10 @@ def steady_forces(tables: Tables, pose: Float, twist: Float) -> Float:
     V = twist.reshape(-1, layout.TWIST)
     p = _of_bodies(tables, pose, twist[None], tables.constant).reshape(V.shape)
     out = _turned_bodies(tables, pose, twist, twist[None]).reshape(V.shape)
-    carried = np.cross(V[:, :3], p[:, :3])  # 0 where momentum is along the velocity
-    back = rotation.rotate(rotation.conjugate(pose[:, 3:]), carried)
-    out[:, 3:] += np.cross(V[:, 3:], p[:, 3:]) + back
+    out[:, 3:] += rotation.cross(V[:, 3:], p[:, 3:])
+    if tables.plan[layout.ADDED]:  # else momentum is along the velocity
+        carried = rotation.cross(V[:, :3], p[:, :3])
+        out[:, 3:] += rotation.rotate(rotation.conjugate(pose[:, 3:]), carried)
     if tables.plan[layout.ROTORS]:  # a q'' G^T, q'' = G' V where V' = 0
         inertias, G = _rotors(tables, pose, tables.constant)
         rates = inertias * (turned_rows(tables, pose, twist[None], _rotor_rows(tables))[0] @ twist)
@@ -291,6 +292,8 @@ def _spatial(tables: Tables, constant: Float) -> list[tuple[int, Float]]:
     """Bodies with an inertia of 6 x 6, and what of it is not about rotation alone."""
     plan = tables.plan
     count, first = int(plan[layout.ADDED]), int(plan[layout.ADDED_AT])
+    if not count:
+        return []
     records = plan[first : first + count * layout.ADDED_FIELDS].reshape(count, layout.ADDED_FIELDS)
     places = records[:, [layout.ADDED_BODY, layout.SPATIAL]].tolist()
     return [(body, constant[place : place + 36].reshape(6, 6)) for body, place in places]
