@@ -114,7 +114,11 @@ class Kinematics:
         self._limited, self._ends = np.concatenate(limited), np.vstack(ends)
         self._units = loop_closure.reciprocal_units(model, {})
         self._rigid = ~soft_rows(model)
-        self._allowed = Motions(model, self._space.rate_rows, self._bodies, self._base)
+        key = "allowed", self._space.names
+        if key not in model.structures:
+            allowed = Motions(model, self._space.rate_rows, self._bodies, self._base)
+            model.structures[key] = allowed
+        self._allowed: Motions = model.structures[key]
         first = 6 * len(self._base)
         for name, (start, count) in self._space.start.items():
             self.columns[name] = slice(first + start, first + start + count)
