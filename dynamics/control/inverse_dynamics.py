@@ -82,12 +82,11 @@ def inverse_dynamics(
     acting = space_of(model, actuated(model) or None if joints is None else joints)
     asked, wanted = _asked(model, acting, accelerations)
     twist = model.workspace.velocities(state.data[None])[0]
-    numbers = row_slopes(model, state, twist)
-    slopes = Slopes(acting.motions, *numbers)
-    told = slopes if asked is acting else Slopes(asked.motions, *numbers)
+    slopes = Slopes(acting.motions, *row_slopes(model, state, twist))
+    told = slopes if asked is acting else slopes.of(asked.motions)
     free = slopes.free()
     bias = steady_forces(model.tables, state.pose, twist)
-    rubbed = _Rubbed(model, state, twist, numbers, asked, wanted)
+    rubbed = _Rubbed(model, twist, told, asked, wanted)
     bent = -slopes.held(slopes.bend @ twist)
     pushed = momenta(model.tables, state.pose, np.vstack([free.T, bent]))
     d, k = free.shape[1], acting.size
@@ -162,9 +161,8 @@ class _Rubbed:
     def __init__(
         self,
         model: Model,
-        state: State,
         twist: Float,
-        numbers: tuple[Float, Float],
+        told: Slopes,
         asked: JointSpace,
         wanted: Float,
     ) -> None:
@@ -172,7 +170,9 @@ class _Rubbed:
         if not self.names:
             return
         self.space = space_of(model, self.names)
-        _, rate = self.space.read(state)
+        slopes = told if self.space is asked else told.of(self.space.motions)
+        self.J, self.swing = slopes.J, slopes.swing @ twist
+        rate = self.J @ twist
         way, self.known = np.where(abs(rate) > STILL, rate, 0.0), abs(rate) > STILL
         for name, (first, count) in self.space.start.items():
             if name in asked.start:
@@ -181,8 +181,6 @@ class _Rubbed:
                 part = slice(first, first + count)
                 way[part] = np.where(self.known[part], way[part], start)
                 self.known[part] = True
-        slopes = Slopes(self.space.motions, *numbers)
-        self.J, self.swing = slopes.J, slopes.swing @ twist
         joints = model.mechanism.joints
         most = np.concatenate([joints[name].friction for name in self.names])
         self.known |= most == 0.0
@@ -190,7 +188,7 @@ class _Rubbed:
 
     def check(self, acceleration: Float) -> None:
         """Refuse accelerations of joints that were at rest and not asked for."""
-        if not self.names:
+        if not self.names or self.known.all():
             return
         found = np.where(self.known, 0.0, self.J @ acceleration + self.swing)
         if np.abs(found).max() > REACHED * max(1.0, np.abs(acceleration).max()):

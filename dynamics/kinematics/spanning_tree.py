@@ -85,6 +85,10 @@ class Slopes:
     def __init__(self, motions: Motions, numbers: Float, changes: Float) -> None:
         self._motions, self._numbers, self._changes = motions, numbers, changes
 
+    def of(self, motions: Motions) -> Slopes:
+        """Those of other coordinates at the same state."""
+        return Slopes(motions, self._numbers, self._changes)
+
     @cached_property
     def G(self) -> Any:
         """Rigid constraints by all bodies."""
