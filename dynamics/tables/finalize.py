@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
 
 Float = NDArray[np.float64]
+ORIGIN, UPRIGHT = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
 
 #: Added to the diagonal of constraints on loops, over their inverse mass: theory/loops (1).
 LOOP_REGULARIZATION = 1e-8
@@ -70,9 +71,8 @@ class Group:
     def __init__(self, joint: Any, rows: tuple[Row, ...] | list[Row], offset: Any = None) -> None:
         self.parent, self.child = joint.parent, joint.child
         self.bodies = (joint.parent, joint.child)  # whose units its rows have
-        origin = np.zeros(3)
-        self.points = tuple(getattr(joint, end, origin) for end in ("parent_point", "child_point"))
-        self.offset = np.array([1.0, 0.0, 0.0, 0.0]) if offset is None else offset
+        self.points = getattr(joint, "parent_point", ORIGIN), getattr(joint, "child_point", ORIGIN)
+        self.offset = UPRIGHT if offset is None else offset
         self.rows = list(rows)
         n = len(self.rows)
         self.n_rows = n
@@ -669,7 +669,7 @@ def _write_groups(
             for end, side in ((a, 1), (b, 3)):
                 if end < n:
                     places[k, side : side + 2] = _blocks(graph, end, node)
-        elif group.paired and a < n and b < n:
+        elif a < n and b < n and group.paired:
             places[k, 1:3] = _blocks(graph, a, b)
         row_kinds = [row.kind for row in group.rows]
         usual = [kinds.POINT] * 3 + [kinds.ROTATION] * (group.n_rows - 3)
