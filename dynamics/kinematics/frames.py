@@ -212,8 +212,7 @@ class Kinematics:
             In the order of the columns.
         """
         check_state(self.model, state)
-        twists = coordinates.twists_of(self.model, state)
-        base = twists[self._bodies[self._base]].ravel()
+        base = self.model.velocities(state)[self._bodies[self._base]].ravel()
         return np.concatenate([base, self._space.read(state)[1]])
 
     def center_of_mass(self, state: State) -> Float:
