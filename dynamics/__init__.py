@@ -19,6 +19,7 @@ _LATER = {
     "Compound": "parts.shapes",
     "ComputedTorque": "control.controllers",
     "ConstantVelocity": "parts.joint_types",
+    "CentroidalSensor": "parts.sensors",
     "ContactSensor": "parts.sensors",
     "Coupling": "parts.couplings",
     "Custom": "parts.special_joints",

@@ -475,7 +475,8 @@ class Mechanism:
 
         Parameters
         ----------
-        sensor : IMU, ForceTorque, ContactSensor, RangeFinder, JointSensor or FrameSensor
+        sensor : IMU, ForceTorque, ContactSensor, RangeFinder, JointSensor, FrameSensor or \
+CentroidalSensor
 
         Returns
         -------

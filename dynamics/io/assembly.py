@@ -149,11 +149,7 @@ def assembled(
     for mimic in found.mimics:
         follow(mechanism, mimic, notes)
     for sensor in found.sensors:
-        body, pose = WORLD, sensor.pose
-        if sensor.link is not None:
-            group = groups[sensor.link]
-            body, pose = bodies[group.name], group.pose_of(sensor.link) @ sensor.pose
-        add_sensor(mechanism, sensor, body, pose, notes)
+        add_sensor(mechanism, sensor, groups, bodies, notes)
     return mechanism
 
 

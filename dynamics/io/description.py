@@ -280,7 +280,7 @@ class SensorEntry:
     Attributes
     ----------
     name : str
-    kind : {"imu", "wrench", "contact", "range", "joint", "frame", "own frame"}
+    kind : {"imu", "wrench", "contact", "range", "joint", "frame", "own frame", "centroidal"}
         An "own frame" has velocities along its own axes; rays of a "range" go along z.
     quantity : str
         See `dynamics.parts.sensors`.
@@ -297,6 +297,10 @@ class SensorEntry:
         Reading of a "joint" whose coordinate is 0.
     largest : float
         Of a "range", m.
+    reference : (str or None, Pose) or None
+        Link, None the world, and pose in its frame, that a "frame" is seen from.
+    links : tuple of str
+        Of a "centroidal".
     """
 
     name: str
@@ -309,6 +313,8 @@ class SensorEntry:
     noise: float = 0.0
     bias: float = 0.0
     largest: float = np.inf
+    reference: tuple[str | None, Pose] | None = None
+    links: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)

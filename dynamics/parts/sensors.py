@@ -15,6 +15,7 @@ from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.options import never_changes, takes
 
 __all__ = [
+    "CentroidalSensor",
     "ContactSensor",
     "ForceTorque",
     "FrameSensor",
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 Float = NDArray[np.float64]
+#: Axes of a frame, as quantities.
+AXES = ("x axis", "y axis", "z axis")
 ORIGIN, UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
@@ -459,21 +462,26 @@ class FrameSensor(Sensor):
         The sensor's frame to the body's, scalar first.
     local : bool, optional
         Whether velocities are along the sensor's own axes, or else the world's.
-    quantities : {"position", "orientation", "velocity", "angular velocity"} or iterable, optional
+    reference : Body or hashable, optional
+        Frame or body that the sensor is seen from: all readings are relative to it and along its
+        axes, velocities as one sees them who moves and turns with it.
+    quantities : {"position", "orientation", "velocity", "angular velocity", "x axis", "y axis", \
+"z axis"} or iterable, optional
         By default the first two: the position in the world, m, the orientation (sensor to world,
-        scalar first), m/s and rad/s; 3, 4, 3 and 3 numbers.
+        scalar first), m/s and rad/s, and the directions of the sensor's axes; 3, 4, 3, 3 and 3
+        numbers.
     **options
         Name, noise and rate. An orientation is normalized after noise.
 
     Attributes
     ----------
-    on_body : bool
+    on_body, reference_on_body : bool
         True of a body that is given itself, whatever frame has its name.
 
     Raises
     ------
     ValueError
-        For quantities that there are not, and numbers of another shape.
+        For quantities that there are not, numbers of another shape, and ``local`` with a reference.
     """
 
     body: Hashable
@@ -481,6 +489,8 @@ class FrameSensor(Sensor):
     point: Float
     orientation: Float
     local: bool
+    reference: Hashable
+    reference_on_body: bool
 
     def __init__(
         self,
@@ -489,13 +499,63 @@ class FrameSensor(Sensor):
         orientation: ArrayLike = UPRIGHT,
         *,
         local: bool = False,
+        reference: Any = None,
         quantities: str | Iterable[str] = ("position", "orientation"),
         **options: Unpack[SensorOptions],
     ) -> None:
         self._own(body)
-        self._keep(local=bool(local), **options_of(f"{name_of(body)} pose", **options))
-        self._choose(quantities, ("position", "orientation", "velocity", "angular velocity"))
+        self._keep(
+            local=bool(local), reference=name_of(reference),
+            reference_on_body=isinstance(reference, Body),
+            **options_of(f"{name_of(body)} pose", **options),
+        )  # fmt: skip
+        if local and reference is not None:
+            raise ValueError(
+                f"sensor {self.name!r} has a reference, along whose axes its velocities are; "
+                "leave out local="
+            )
+        known = ("position", "orientation", "velocity", "angular velocity", *AXES)
+        self._choose(quantities, known)
         self._place(point, orientation)
+
+
+@takes(SensorOptions, options_of)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class CentroidalSensor(Sensor):
+    """Centre of mass of some bodies, its velocity and their angular momentum about it.
+
+    Parameters
+    ----------
+    bodies : iterable of Body or hashable, optional
+        By default all.
+    quantities : {"center of mass", "velocity", "angular momentum"} or iterable of these, optional
+        By default all three, in the world's axes: m, m/s and kg m^2/s; 3 numbers each.
+    **options
+        Name, noise and rate.
+
+    Raises
+    ------
+    ValueError
+        For quantities that there are not, and no bodies.
+    """
+
+    bodies: tuple[Hashable, ...] | None
+
+    def __init__(
+        self,
+        bodies: Iterable[Any] | None = None,
+        *,
+        quantities: str | Iterable[str] = ("center of mass", "velocity", "angular momentum"),
+        **options: Unpack[SensorOptions],
+    ) -> None:
+        if isinstance(bodies, (str, Body)):
+            raise ValueError(f"bodies of a centroidal sensor are several; use [{bodies!r}]")
+        chosen = None if bodies is None else tuple(map(name_of, bodies))
+        if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):
+            raise ValueError("bodies of a centroidal sensor must be some, each once")
+        first = "all" if chosen is None else chosen[0]
+        self._keep(bodies=chosen, **options_of(f"{first} centroid", **options))
+        self._choose(quantities, ("center of mass", "velocity", "angular momentum"))
 
 
 def check_sensor(sensor: Any, mechanism: Any) -> None:
@@ -519,8 +579,15 @@ def check_sensor(sensor: Any, mechanism: Any) -> None:
     if isinstance(sensor, (ForceTorque, JointSensor)):
         _check_joint(sensor, mechanism.joints, label)
         return
-    assert isinstance(sensor, (IMU, ContactSensor, RangeFinder, FrameSensor))
     bodies, frames = mechanism.bodies, mechanism.frames
+    if isinstance(sensor, CentroidalSensor):
+        for name in sensor.bodies or ():
+            if name not in bodies:
+                raise UnknownNameError(
+                    f"{label} is on {name!r}, which is no body; bodies are {list(bodies)}"
+                )
+        return
+    assert isinstance(sensor, (IMU, ContactSensor, RangeFinder, FrameSensor))
     if isinstance(sensor, ContactSensor):
         for name in (sensor.body, sensor.against):
             known = name is None or name in bodies or name == WORLD.name
@@ -528,11 +595,14 @@ def check_sensor(sensor: Any, mechanism: Any) -> None:
                 raise UnknownNameError(
                     f"{label} is on {name!r}, which is no body; bodies are {list(bodies)}"
                 )
-    elif sensor.body != WORLD.name and sensor.body not in bodies and sensor.body not in frames:
-        raise UnknownNameError(
-            f"{label} is on {sensor.body!r}, which is neither a body nor a frame; bodies are "
-            f"{list(bodies)}, frames {list(frames)}"
-        )
+        return
+    seen_from = getattr(sensor, "reference", None)
+    for owner in (sensor.body, WORLD.name if seen_from is None else seen_from):
+        if owner != WORLD.name and owner not in bodies and owner not in frames:
+            raise UnknownNameError(
+                f"{label} is on {owner!r}, which is neither a body nor a frame; bodies are "
+                f"{list(bodies)}, frames {list(frames)}"
+            )
 
 
 def _check_joint(sensor: ForceTorque | JointSensor, joints: Any, label: str) -> None:

@@ -7,9 +7,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics import rotation
+from dynamics.kernels.base.layout import POSE, TWIST
 from dynamics.model import Model
 from dynamics.parts.sensors import (
+    AXES,
     IMU,
+    CentroidalSensor,
     ContactSensor,
     ForceTorque,
     FrameSensor,
@@ -17,10 +21,12 @@ from dynamics.parts.sensors import (
     RangeFinder,
     Sensor,
 )
+from dynamics.parts.tendons import sliders_of
 from dynamics.sensors.forces import contact_force, contacts_of, joint_wrench
 from dynamics.sensors.inertial import specific_force
 from dynamics.sensors.places import place_of, poses_of, velocities_of
 from dynamics.sensors.ranges import ranges, scene_of
+from dynamics.tables.units import planes_of
 from dynamics.trajectory import Trajectory
 
 __all__ = ["SIZES", "measure_of", "size_of"]
@@ -29,7 +35,8 @@ Float = NDArray[np.float64]
 #: Numbers of each quantity; of a joint's one for each coordinate.
 SIZES = {
     "specific force": 3, "angular velocity": 3, "force": 3, "torque": 3, "normal force": 1,
-    "touch": 1, "position": 3, "orientation": 4, "velocity": 3,
+    "touch": 1, "position": 3, "orientation": 4, "velocity": 3, "center of mass": 3,
+    "angular momentum": 3, **dict.fromkeys(AXES, 3),
 }  # fmt: skip
 #: Columns of two vectors.
 FIRST, SECOND = slice(0, 3), slice(3, 6)
@@ -72,6 +79,8 @@ def measure_of(model: Model, sensor: Sensor) -> Callable[[Trajectory], Float]:
         return distances
     if isinstance(sensor, JointSensor):
         return lambda motion: _coordinates(motion, sensor)
+    if isinstance(sensor, CentroidalSensor):
+        return _centroidal(model, sensor)
     assert isinstance(sensor, FrameSensor)
     return _frame(model, sensor)
 
@@ -118,21 +127,71 @@ def _coordinates(motion: Trajectory, sensor: JointSensor) -> Float:
 
 def _frame(model: Model, sensor: FrameSensor) -> Callable[[Trajectory], Float]:
     place = place_of(model, sensor.body, sensor.on_body, sensor.point, sensor.orientation)
-
-    places = {"position": FIRST, "orientation": slice(3, 7)}
-    rates = {"velocity": FIRST, "angular velocity": SECOND}
+    seen_from = None
+    if sensor.reference is not None:
+        seen_from = place_of(
+            model, sensor.reference, sensor.reference_on_body, np.zeros(3), UPRIGHT
+        )
+    moves = not {"velocity", "angular velocity"}.isdisjoint(sensor.quantities)
 
     def frame(motion: Trajectory) -> Float:
-        parts = dict[str, Float]()
-        if not places.keys().isdisjoint(sensor.quantities):
-            found = poses_of(motion, place)
-            parts |= {name: found[:, part] for name, part in places.items()}
-        if not rates.keys().isdisjoint(sensor.quantities):
-            found = velocities_of(motion, place, sensor.local)
-            parts |= {name: found[:, part] for name, part in rates.items()}
+        pose = poses_of(motion, place)
+        twist = velocities_of(motion, place, sensor.local) if moves else np.zeros((len(pose), 6))
+        if seen_from is not None:
+            pose, twist = _seen_from(
+                poses_of(motion, seen_from), velocities_of(motion, seen_from, False), pose, twist
+            )
+        parts = {
+            "position": pose[:, FIRST], "orientation": pose[:, 3:],
+            "velocity": twist[:, FIRST], "angular velocity": twist[:, SECOND],
+        }  # fmt: skip
+        for axis, direction in zip(AXES, np.eye(3)):
+            if axis in sensor.quantities:
+                parts[axis] = rotation.rotate(pose[:, 3:], direction)
         return _joined([parts[one] for one in sensor.quantities])
 
     return frame
+
+
+def _seen_from(frame: Float, rates: Float, pose: Float, twist: Float) -> tuple[Float, Float]:
+    """Pose and twist relative to a frame that moves, along its axes."""
+    back, apart = rotation.conjugate(frame[:, 3:]), pose[:, FIRST] - frame[:, FIRST]
+    v = twist[:, FIRST] - rates[:, FIRST] - rotation.cross(rates[:, SECOND], apart)
+    omega = twist[:, SECOND] - rates[:, SECOND]
+    q = rotation.multiply(back, pose[:, 3:])
+    found = [rotation.rotate(back, vector) for vector in (apart, v, omega)]
+    return np.hstack([found[0], q]), np.hstack(found[1:])
+
+
+def _centroidal(model: Model, sensor: CentroidalSensor) -> Callable[[Trajectory], Float]:
+    names = list(sensor.bodies or ())
+    if sensor.bodies is None:
+        helpers = {*sliders_of(model.mechanism), *planes_of(model.mechanism)}
+        names = [name for name in model.mechanism.bodies if name not in helpers]
+    rows = np.array([model.tables.body_index[name] for name in names])
+    owners = [model.mechanism.bodies[name] for name in names]
+    mass, inertia = (
+        np.array([one.mass for one in owners]),
+        np.array([one.inertia for one in owners]),
+    )
+    share = mass / mass.sum()
+
+    def centroidal(motion: Trajectory) -> Float:
+        count = len(motion)
+        pose = motion.states[:, : POSE * model.n_bodies].reshape(count, -1, POSE)[:, rows]
+        twist = motion.twists.reshape(count, -1, TWIST)[:, rows]
+        x, q, v = pose[..., FIRST], pose[..., 3:], twist[..., FIRST]
+        center, speed = share @ x, share @ v
+        spin = np.einsum("nij,knj->kni", inertia, twist[..., SECOND])
+        turning = rotation.rotate(q, spin)
+        orbit = rotation.cross(x - center[:, None], mass[:, None] * (v - speed[:, None]))
+        parts = {
+            "center of mass": center, "velocity": speed,
+            "angular momentum": (turning + orbit).sum(axis=1),
+        }  # fmt: skip
+        return _joined([parts[one] for one in sensor.quantities])
+
+    return centroidal
 
 
 def _joined(parts: list[Float]) -> Float:

@@ -124,7 +124,7 @@ def test_noise_and_names_are_read_and_the_rest_is_reported(mujoco, tmp_path):
      <sensor><gyro site="s" noise="0.25" cutoff="3"/><jointpos name="second" joint="b"/>
       <actuatorfrc name="motor" actuator="m"/><ballquat name="q" joint="j"/><clock name="t"/>
       <force name="loose" site="s"/><touch name="touch" site="s"/>
-      <framepos name="relative" objtype="site" objname="s" reftype="body" refname="two"/>
+      <framelinacc name="rising" objtype="site" objname="s"/>
      </sensor></mujoco>"""
     mech, left_out = loaded(tmp_path / "robot.xml", text)
 
@@ -136,7 +136,7 @@ def test_noise_and_names_are_read_and_the_rest_is_reported(mujoco, tmp_path):
         ("sensors of type actuatorfrc", "motor"),
         ("sensors of type ballquat", "q"),
         ("sensors of type clock", "t"),
-        ("sensors of type framepos", "relative"),
+        ("sensors of type framelinacc", "rising"),
         ("force and torque sensors of bodies without a joint", "loose"),
         ("touch sensors feel all contacts of their body", "touch"),
     ):
@@ -186,3 +186,63 @@ def test_encoders_read_what_the_file_calls_the_reference(mujoco, tmp_path):
         assert np.ravel([found[name] for name in ("angle", "way", "rate")]) == pytest.approx(
             theirs.sensordata, abs=1e-14
         )
+
+
+SEEN = """
+<mujoco><worldbody>
+ <body name="base" pos="0.3 0.1 2" quat="0.9 0.1 -0.3 0.2"><freejoint/>
+  <geom type="box" size="0.2 0.1 0.05" pos="0.02 0 0"/><site name="root" pos="0.1 0 0.05"/>
+  <camera name="eye" pos="0 0.1 0" quat="0.7 0.7 0 0.1"/>
+  <body name="arm" pos="0.2 0 0" quat="0.8 0 0.6 0"><joint name="hinge" axis="0.2 1 0.3"/>
+   <geom type="capsule" fromto="0 0 0 0.5 0.1 0" size="0.04"/>
+   <body name="hand" pos="0.5 0 0"><joint name="slide" type="slide" axis="1 0 1"/>
+    <geom type="box" size="0.05 0.03 0.02" pos="0.05 0.02 0"/>
+    <site name="palm" pos="0.03 0.01 0" quat="0.7 0 0.7 0.1"/></body></body></body>
+ <site name="mark" pos="1 2 3" quat="0.5 0.5 0.5 0.5"/>
+</worldbody>
+<sensor>{}
+ <subtreecom name="com" body="arm"/><subtreelinvel name="speed" body="base"/>
+ <subtreeangmom name="spin" body="arm"/><subtreecom name="tip" body="hand"/>
+</sensor>
+<keyframe><key name="moving" qpos="0.1 -0.4 1 0.5 0.5 -0.1 0.7 0.6 -0.2"
+ qvel="1 -2 0.5 2 -1 3 4 -0.7"/></keyframe></mujoco>"""
+KINDS = ("pos", "quat", "linvel", "angvel", "xaxis", "yaxis", "zaxis")
+OBJECTS = [("site", "palm"), ("body", "arm"), ("xbody", "hand")]
+REFERENCES = [None, ("site", "root"), ("xbody", "base"), ("body", "arm"), ("camera", "eye"),
+              ("site", "mark")]  # fmt: skip
+
+
+def test_frames_seen_from_others_axes_and_subtrees_read_as_in_mujoco(mujoco, tmp_path):
+    lines, names = "", []
+    for kind in KINDS:
+        for owner in OBJECTS:
+            for seen in REFERENCES:
+                names.append(f"{kind} {owner} {seen}".replace("'", ""))
+                by = "" if seen is None else f'reftype="{seen[0]}" refname="{seen[1]}"'
+                lines += (
+                    f'<frame{kind} name="{names[-1]}" objtype="{owner[0]}" objname="{owner[1]}" '
+                    f"{by}/>"
+                )
+    text = SEEN.format(lines)
+    mech, left_out = loaded(tmp_path / "seen.xml", text)
+    found = dy.Sensors(mech.finalize(0.001)).read(mech.finalize(0.001).keyframe("moving"))
+    theirs = mujoco.MjData(mujoco.MjModel.from_xml_string(text))
+    mujoco.mj_resetDataKeyframe(theirs.model, theirs, 0)
+    mujoco.mj_forward(theirs.model, theirs)
+
+    assert left_out == {} and list(mech.sensors) == [*names, "com", "speed", "spin", "tip"]
+    for name in mech.sensors:
+        wanted = theirs.sensor(name).data
+        sign = np.sign(wanted @ found[name]) if name.startswith("quat") else 1.0
+        np.testing.assert_allclose(sign * found[name], wanted, atol=1e-9, err_msg=str(name))
+
+
+def test_subtrees_that_merging_joins_with_others_are_left_out_by_name(mujoco, tmp_path):
+    text = """<mujoco><worldbody><body name="base"><freejoint/><geom size="0.1"/>
+      <body name="tip" pos="0.3 0 0"><geom size="0.05"/></body></body></worldbody>
+     <sensor><subtreecom name="all" body="base"/><subtreecom name="part" body="tip"/></sensor>
+     </mujoco>"""
+    mech, left_out = loaded(tmp_path / "merged.xml", text, merge_fixed=True)
+
+    assert list(mech.sensors) == ["all"]
+    assert left_out["sensors of joints or bodies that are not here"] == ["part"]

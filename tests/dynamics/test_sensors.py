@@ -393,6 +393,69 @@ def test_encoders_and_frames_read_what_the_model_says():
     np.testing.assert_allclose(found["own"], np.tile([0, 1.0, 0], (len(q), 1)), atol=1e-9)
 
 
+def test_frames_seen_from_others_and_their_axes_by_hand():
+    model, state, _ = spinner(2.0)
+    model.set_joint(state, "axle", np.pi / 2, 2.0)
+    every = ("position", "orientation", "velocity", "angular velocity", "x axis", "z axis")
+    mech = model.mechanism
+    mech.add_frame("post", mech.world, position=(0, 0, 3), orientation=(0, 1, 0, 0))  # z downwards
+    rim = (0.5, 0, 0)
+    found = dy.Sensors(
+        model,
+        [
+            dy.FrameSensor("wheel", rim, name="world", quantities=every),
+            dy.FrameSensor("wheel", rim, name="post", reference="post", quantities=every),
+            dy.FrameSensor("wheel", rim, name="own", reference="wheel", quantities=every),
+            dy.FrameSensor("post", name="turning", reference="wheel", quantities=every[:4]),
+        ],
+    ).read(state)
+
+    r = np.sqrt(0.5)
+    wanted = {
+        "world": [0, 0.5, 1, r, 0, 0, r, -1, 0, 0, 0, 0, 2, 0, 1, 0, 0, 0, 1],
+        "post": [0, -0.5, 2, 0, -r, r, 0, -1, 0, 0, 0, 0, -2, 0, -1, 0, 0, 0, -1],
+        "own": [0.5, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
+        # on the axis, so that it stays there
+        "turning": [0, 0, 2, 0, r, -r, 0, 0, 0, 0, 0, 0, -2],
+    }
+    for name, numbers in wanted.items():
+        assert found[name] == pytest.approx(np.array(numbers), abs=1e-12), name
+
+
+def test_centroids_by_hand():
+    mech = dy.Mechanism(gravity=(0, 0, 0))
+    for name, x, mass in (("a", 0.0, 1.0), ("b", 3.0, 2.0), ("c", 9.0, 5.0)):
+        mech.add_body(dy.Sphere(0.1, mass=mass), name=name, position=(x, 0, 0))
+    model = mech.finalize(H)
+    state = model.initial_state()
+    model.set_body(state, "a", velocity=(0, 3, 0))
+    model.set_body(state, "b", angular_velocity=(0, 0, 7))
+    sensors = [
+        dy.CentroidalSensor(["a", "b"]),
+        dy.CentroidalSensor(quantities="center of mass"),
+    ]
+    found = dy.Sensors(model, sensors).read(state)
+
+    # relative to (2, 0, 0), which moves by 1: a at -2 with 2, b at 1 with -1
+    spin = 1.0 * -2.0 * 2.0 + 2.0 * 1.0 * -1.0 + 0.4 * 2.0 * 0.1**2 * 7.0
+    assert found["a centroid"] == pytest.approx([2, 0, 0, 0, 1, 0, 0, 0, spin], abs=1e-12)
+    assert found["all centroid"] == pytest.approx([51 / 8, 0, 0])
+
+
+def test_centroids_of_all_bodies_are_those_of_the_model_and_leave_helpers_out():
+    model, state = driven_pile(True)
+    motion = dy.simulate(model, state, 0.2, controls=[1.0])
+    found = dy.Sensors(model, [dy.CentroidalSensor()]).history(motion)["all centroid"]
+
+    kinematics = dy.Kinematics(model)
+    for reading, k in zip(found[::5], range(0, len(motion), 5)):
+        state = motion[k]
+        np.testing.assert_allclose(reading[:3], kinematics.center_of_mass(state), atol=1e-12)
+        momentum = kinematics.centroidal_matrix(state) @ kinematics.velocities(state)
+        np.testing.assert_allclose(reading[3:6] * model.mechanism.mass, momentum[:3], atol=1e-9)
+        np.testing.assert_allclose(reading[6:], momentum[3:], atol=1e-9)
+
+
 # Online
 
 
@@ -570,6 +633,8 @@ def test_sensors_on_nothing_are_refused_by_name():
         (dy.ForceTorque("arm"), r"on joint 'arm', which there is not; joints are \['free', 'weld'"),
         (dy.ContactSensor("foot"), r"on 'foot', which is no body; bodies are \['body', 'load'\]"),
         (dy.ContactSensor("body", "wall"), "is on 'wall', which is no body"),
+        (dy.FrameSensor("body", reference="eye"), "is on 'eye', which is neither a body nor a fr"),
+        (dy.CentroidalSensor(["body", "arm"]), "is on 'arm', which is no body; bodies are"),
     ):
         with pytest.raises(dy.UnknownNameError, match=message):
             mech.add_sensor(sensor)
@@ -601,6 +666,10 @@ def test_options_that_make_no_sense_are_refused():
         (lambda: dy.RangeFinder("a", direction=np.zeros((0, 3))), r"shape \(0, 3\); give \(3,\)"),
         (lambda: dy.RangeFinder("a", largest=-1.0), "largest of sensor 'a range' is -1.0"),
         (lambda: dy.ContactSensor("a", threshold=0.0), "threshold of sensor 'a contact' is 0.0"),
+        (lambda: dy.FrameSensor("a", local=True, reference="b"), "leave out local="),
+        (lambda: dy.CentroidalSensor("a"), r"are several; use \['a'\]"),
+        (lambda: dy.CentroidalSensor([]), "must be some, each once"),
+        (lambda: dy.CentroidalSensor(["a", "a"]), "must be some, each once"),
     ):
         with pytest.raises(ValueError, match=message):
             make()

@@ -31,6 +31,15 @@ ON_FRAME = {
     "FRAMEQUAT": "orientation",
     "FRAMELINVEL": "velocity",
     "FRAMEANGVEL": "angular velocity",
+    "FRAMEXAXIS": "x axis",
+    "FRAMEYAXIS": "y axis",
+    "FRAMEZAXIS": "z axis",
+}
+#: Sensors on a body with all that hangs on it.
+ON_SUBTREE = {
+    "SUBTREECOM": "center of mass",
+    "SUBTREELINVEL": "velocity",
+    "SUBTREEANGMOM": "angular momentum",
 }
 ON_JOINT = {"JOINTPOS": "position", "JOINTVEL": "velocity"}
 ON_TENDON = {"TENDONPOS": "position", "TENDONVEL": "velocity"}
@@ -108,12 +117,31 @@ def _entry(reader: Reader, k: int, name: str, kind: str) -> SensorEntry | None:
         if tendon not in reader.found.tendons:
             return None
         return SensorEntry(name, "joint", ON_TENDON[kind], joint=tendon)
+    if kind in ON_SUBTREE:
+        links = _subtree(reader, at)
+        if links is None:
+            return None
+        return SensorEntry(name, "centroidal", ON_SUBTREE[kind], links=links)
     if kind in ON_SITE and owner == objects.mjOBJ_SITE:
         what, quantity = ON_SITE[kind]
-    elif kind in ON_FRAME and m.sensor_refid[k] < 0:
+    elif kind in ON_FRAME:
         what, quantity = "frame", ON_FRAME[kind]
     else:
         return None
+    place = _place(reader, owner, at)
+    if place is None:
+        return None
+    made = SensorEntry(name, what, quantity, link=place[0], pose=place[1])
+    if what == "frame" and m.sensor_refid[k] >= 0:
+        made.reference = _place(reader, objects(m.sensor_reftype[k]), int(m.sensor_refid[k]))
+        if made.reference is None:
+            return None
+    return made
+
+
+def _place(reader: Reader, kind: Any, at: int) -> tuple[str | None, Pose] | None:
+    """Link of an object, None for the world, and its pose in the link's frame."""
+    m, objects = reader.model, reader.mj.mjtObj
     places: dict[Any, Callable[[], tuple[int, Any, Any]]] = {
         objects.mjOBJ_SITE: lambda: (m.site_bodyid[at], m.site_pos[at], m.site_quat[at]),
         objects.mjOBJ_GEOM: lambda: (m.geom_bodyid[at], m.geom_pos[at], m.geom_quat[at]),
@@ -121,11 +149,22 @@ def _entry(reader: Reader, k: int, name: str, kind: str) -> SensorEntry | None:
         objects.mjOBJ_BODY: lambda: (at, m.body_ipos[at], m.body_iquat[at]),
         objects.mjOBJ_XBODY: lambda: (at, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])),
     }
-    if owner not in places:
+    if kind not in places:
         return None
-    body, x, q = places[owner]()
-    pose = Pose(np.array(x, np.float64), rotation.normalized(q))
-    return SensorEntry(name, what, quantity, link=reader.links[body], pose=pose)
+    body, x, q = places[kind]()
+    return reader.links[body], Pose(np.array(x, np.float64), rotation.normalized(q))
+
+
+def _subtree(reader: Reader, body: int) -> tuple[str, ...] | None:
+    """Links of a body and of all that hangs on it; None where some have mass and do not move."""
+    m, inside = reader.model, {body}
+    for i in range(body + 1, m.nbody):  # parents come first
+        if int(m.body_parentid[i]) in inside:
+            inside.add(i)
+    links = {i: reader.links[i] for i in inside if m.body_mass[i] > 0.0}
+    if not links or None in links.values():
+        return None
+    return tuple(str(link) for link in links.values())
 
 
 def _coordinate(reader: Reader, name: str) -> tuple[str, int] | None:
