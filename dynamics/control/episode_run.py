@@ -87,8 +87,8 @@ class PlainRun:
         """As of `NearRun`, without columns and a watch."""
         space = self.model.workspace.free()
         return (
-            space.step_tables, None, None, self.state.data, self._kept[0], space.work,
-            space.step_solver,
+            space.step_tables, None, space.projection, None, self.state.data, self._kept[0],
+            space.work, space.step_solver,
         )  # fmt: skip
 
     def finish_action(self, took: int, count: int) -> int:
@@ -186,12 +186,12 @@ class EpisodeRun:
         run, model, whole = self._run, self._model, self._model.workspace
         if self._observing is None or self._observing[0] is not whole:
             self._observing = whole, whole.observing(self._space.places)
-        tables, columns, watch, state, kept, work, solver = run.acting
+        tables, columns, projection, watch, state, kept, work, solver = run.acting
         numbers, seen = np.empty((1, self.numbers.size)), np.empty((1, 2, self._space.size))
         took = int(act(
-            tables, self._observing[1], columns, model.timestep, model.settings, self._skip,
-            self._inputs, watch, (action, self._most), state, kept, work, solver, self._results,
-            numbers, seen,
+            tables, self._observing[1], columns, projection, model.timestep, model.settings,
+            self._skip, self._inputs, watch, (action, self._most), state, kept, work, solver,
+            self._results, numbers, seen,
         ))  # fmt: skip
         self.numbers, self.seen = numbers[0], seen if took == self._skip else None
         if took < 0:  # `Workspace.observed` tries another elimination order

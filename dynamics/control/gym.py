@@ -206,10 +206,9 @@ class Task:
             states[i] = run.numbers
             trace.steps += took
             trace.interval = run.interval
-            if self.sensors.sensors:
-                trace.parts = () if run.part is None else (run.part,)
             done[i] = took == self.skip
             trace.run = run if took == self.skip else None
+            trace.part = None if took == self.skip else run.part
         return done
 
     def look(
@@ -255,21 +254,41 @@ class Task:
         for state, trace in zip(states, traces):
             run = trace.run
             if run is None or run.seen is None or not run.leads_to(state):
-                return self.space.observed(states)
+                if self.model.near is None:
+                    return self.space.observed(states)
+                return self.space.measured(states, self.motion(states, traces).twists)
             seen.append(run.seen)
         return np.concatenate(seen) if len(seen) > 1 else seen[0]
 
-    def _sense(self, states: Float, traces: Sequence[Trace]) -> Iterable[Float]:
-        """Readings of all sensors, each of shape (k, numbers)."""
+    def motion(self, states: Float, traces: Sequence[Trace]) -> Trajectory:
+        """States with their near pairs, one of each trace.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+        traces : sequence of Trace
+            Changed.
+
+        Returns
+        -------
+        Trajectory
+        """
         steps = np.array([trace.steps for trace in traces], float)
         motion = Trajectory(self.model, self.model.timestep * steps, states)
         motion.intervals = np.array([trace.interval for trace in traces])
         if self.model.near is not None:
             for state, trace in zip(states, traces):
-                if not trace.parts:
+                if trace.run is not None and trace.run.leads_to(state):
+                    trace.part = trace.run.part
+                elif trace.part is None:
                     entry = self.model.near.entry(self.model.state_of(state.copy()))
-                    trace.parts = (Part(entry.near.pairs, entry.state.data[None]),)
-            motion.parts = tuple(part for trace in traces for part in trace.parts)
+                    trace.part = Part(entry.near.pairs, entry.state.data[None])
+            motion.parts = tuple(trace.part for trace in traces if trace.part is not None)
+        return motion
+
+    def _sense(self, states: Float, traces: Sequence[Trace]) -> Iterable[Float]:
+        """Readings of all sensors, each of shape (k, numbers)."""
+        motion = self.motion(states, traces)
         return read_side_by_side([trace.sensors for trace in traces], motion).values()
 
 
@@ -285,8 +304,9 @@ class Trace:
         Simulation steps since its start.
     interval : (float, float)
         See `State.interval`.
-    parts : tuple of Part
-        One record with the pairs of shapes that are near, where the model finds its contacts.
+    part : Part or None
+        One record with the pairs of shapes that are near, where the model finds its contacts; None
+        where nothing has asked for it.
     run : EpisodeRun, optional
         An action goes on where the one before ended.
     """
@@ -294,7 +314,7 @@ class Trace:
     sensors: Sensors
     steps: int = 0
     interval: tuple[float, float] = (0.0, 0.0)
-    parts: tuple[Part, ...] = ()
+    part: Part | None = None
     run: EpisodeRun | None = None
 
 
@@ -368,9 +388,7 @@ class MechanismEnv(Env):
     @property
     def state(self) -> State:
         """State of the mechanism, a copy."""
-        state = self.task.model.state_of(self._states[0].copy())
-        state.interval = self._traces[0].interval
-        return state
+        return self.task.motion(self._states, self._traces)[0].copy()
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; see `gymnasium.Env.reset`."""

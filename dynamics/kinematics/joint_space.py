@@ -114,8 +114,11 @@ class JointSpace:
         position, velocity : ndarray of float, shape (k,)
         """
         check_state(self.model, state)
-        positions, velocities = self.read_all(state.data[None])
-        return positions[0], velocities[0]
+        if self.model.near is None:
+            found = self.observed(state.data[None])[0]
+        else:  # velocities that contacts of near pairs hold
+            found = self.measured(state.data[None], self.model.velocities(state).reshape(1, -1))[0]
+        return found[0], found[1]
 
     def positions(self, state: State) -> Float:
         """Coordinates alone, for which no velocities are projected.
@@ -129,10 +132,8 @@ class JointSpace:
         ndarray of float, shape (k,)
         """
         check_state(self.model, state)
-        plan, still = self.model.tables.plan, np.zeros((1, layout.TWIST * self.model.n_bodies))
-        groups = int(plan[layout.GROUPS]), int(plan[layout.MEASURES])
-        found = self.model.workspace.measured(*groups, state.data[None], still)[0]
-        return np.asarray(found[self.places[0], 0])
+        still = np.zeros((1, layout.TWIST * self.model.n_bodies))
+        return np.asarray(self.measured(state.data[None], still)[0, 0])
 
     def place(self, state: State, position: ArrayLike, velocity: ArrayLike = 0.0) -> None:
         """Put the joints of a tree at coordinates, one after another.
@@ -158,22 +159,8 @@ class JointSpace:
         given = [(name, numbers[part], speeds[part]) for name, part in parts.items()]
         coordinates.set_joints(self.model, state, given)
 
-    def read_all(self, states: Float) -> tuple[Float, Float]:
-        """Coordinates and their rates in many states.
-
-        Parameters
-        ----------
-        states : ndarray of float, shape (s, state size)
-
-        Returns
-        -------
-        positions, velocities : ndarray of float, shape (s, k)
-        """
-        found = self.observed(states)
-        return found[:, 0], found[:, 1]
-
     def observed(self, states: Float) -> Float:
-        """Coordinates and their rates in many states, in one array.
+        """Coordinates and their rates in many states of a model without near pairs.
 
         Parameters
         ----------
@@ -184,6 +171,23 @@ class JointSpace:
         ndarray of float, shape (s, 2, k)
         """
         return self.model.workspace.observed(self.places, states)
+
+    def measured(self, states: Float, twists: Float) -> Float:
+        """Coordinates in many states, and their rates with given velocities of the bodies.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (s, state size)
+        twists : ndarray of float, shape (s, 6 n)
+
+        Returns
+        -------
+        ndarray of float, shape (s, 2, k)
+        """
+        plan = self.model.tables.plan
+        groups = int(plan[layout.GROUPS]), int(plan[layout.MEASURES])
+        found = self.model.workspace.measured(*groups, states, twists)
+        return np.stack([found[:, side, k] for k, side in enumerate(self.places)], axis=1)
 
     def difference(self, position: Float, reference: Float) -> Float:
         """Difference of two coordinates, in the units of their rates.

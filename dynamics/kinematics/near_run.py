@@ -167,7 +167,7 @@ class NearRun:
     def acting(self) -> tuple[Any, ...]:
         """Arrays of `dynamics.kernels.observables.act`, in the workspace of this thread.
 
-        Tables, columns, watch, state, what is kept, work and solver.
+        Tables, columns, work of projections, watch, state, what is kept, work and solver.
         """
         space = self._free(self.near)
         if space is not self.space:
@@ -175,8 +175,8 @@ class NearRun:
             self._look_out()
         if self._acting is None:
             self._acting = (
-                space.step_tables, self.near.columns, self._watched, self.state.data,
-                self._kept[0], space.work, space.step_solver,
+                space.step_tables, self.near.columns, space.projection, self._watched,
+                self.state.data, self._kept[0], space.work, space.step_solver,
             )  # fmt: skip
         return self._acting
 

@@ -140,7 +140,7 @@ class Workspace:
             self.work,
         ) = arrays[len(solver) :]  # fmt: skip
         self._measured: Float | None = None
-        self._projection = (
+        self.projection = (
             (self.pose, self.matrix, self.g, self.G), (self.x, self.r, self.dx), self.contacts,
             self.solver,
         )  # fmt: skip
@@ -279,7 +279,7 @@ class Workspace:
         return out
 
     def observing(self, places: NDArray[np.int64]) -> tuple[Any, ...]:
-        """Tables and work of `dynamics.kernels.observables.measure.observe`.
+        """Tables and work of `dynamics.kernels.observables.measure.coordinates`.
 
         Parameters
         ----------
@@ -290,10 +290,8 @@ class Workspace:
         -------
         tuple
         """
-        program = self.tables.symbolic.program
-        return (
-            self.plan, self.constant, program, places, *self._projection, self._measurement(),
-        )  # fmt: skip
+        node = self.pose, self.matrix, self.g, self.G
+        return self.plan, self.constant, places, node, self._measurement()
 
     def _measurement(self) -> Float:
         """Room for all rows that measure, and their rates."""
@@ -309,7 +307,7 @@ class Workspace:
         failed = 0
         for symbolic in (self.tables.symbolic, self.tables.fallback):
             self.projector = symbolic.program
-            arguments = self.plan, self.constant, self.projector, *head, *self._projection, *tail
+            arguments = self.plan, self.constant, self.projector, *head, *self.projection, *tail
             with around(self.callbacks):
                 failed = function(*arguments)
             if not failed or self.tables.fallback is None:

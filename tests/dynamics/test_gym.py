@@ -109,6 +109,29 @@ def test_actions_go_on_where_the_one_before_ended(collide):
 
 
 @pytest.mark.parametrize("collide", [True, False])
+@pytest.mark.parametrize("senses", [True, False])
+def test_what_stands_is_observed_at_rest(collide, senses):
+    """Half of a step's fall would be 0.049 m/s."""
+    task = lifted(collide)
+    if senses:
+        sensors = dy.Sensors(task.model, [dy.FrameSensor("ball", quantities="velocity")])
+        task = dy.gym.Task(task.model, lambda q, rate, action: 0.0, skip=5, sensors=sensors)
+    env, many = dy.gym.MechanismEnv(task), dy.gym.MechanismVectorEnv(task, 2)
+    env.reset(seed=0)
+    many.reset(seed=0)
+    for _ in range(40):
+        seen = env.step(np.zeros(1, np.float32))[0]
+        both = many.step(np.zeros((2, 1), np.float32))[0]
+
+    assert np.abs(seen[1:]).max() < 1e-6
+    assert np.array_equal(both, [seen, seen])
+    state = env.state
+    assert abs(task.space.read(state)[1][0]) < 1e-6
+    assert np.abs(dy.Kinematics(task.model).velocities(state)).max() < 1e-6
+    assert state.time == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("collide", [True, False])
 def test_copies_of_an_environment_go_on_from_the_same_state(collide):
     env = dy.gym.MechanismEnv(lifted(collide))
     env.reset(seed=0)

@@ -1,9 +1,10 @@
 """An action of an environment in one call: steps with held controls, and what is observed then."""
 
 from dynamics.kernels.base.copying import copy_numbers
-from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.layout import BODIES
 from dynamics.kernels.base.run_totals import STEPS
-from dynamics.kernels.observables.measure import observe
+from dynamics.kernels.observables.measure import coordinates, placed, project_one
 from dynamics.kernels.stepping.step import simulate
 
 
@@ -31,6 +32,7 @@ def act(
     tables,
     whole,
     columns,
+    projection,
     # In:
     h,
     settings,
@@ -52,8 +54,10 @@ def act(
     """Hold a command for ``count`` steps; the steps done, or -1 where velocities fail after all.
 
     ``kept`` are the first numbers of the workspace, which others use between actions. ``command``
-    is the action and the largest controls. ``whole`` are tables and work of `observe` for the model
-    without near pairs: its state's numbers and what is observed come out after all steps.
+    is the action and the largest controls. After all steps the state's numbers come out as those of
+    the model without near pairs, and what is observed: velocities by ``projection``, work of
+    `project_one` for the model of the steps, whose contacts they keep; coordinates by ``whole``,
+    tables and work of `coordinates` for the model without near pairs.
     """
     plan, constant, program = tables
     action, most = command
@@ -67,10 +71,18 @@ def act(
     copy_numbers(work, 0, kept, 0, kept.size)
     numbers_of(state, columns, numbers[0])
     if done == count:
-        plan, constant, program, places, node, unknowns, contacts, solver, measured = whole
-        if observe(
-            plan, constant, program, places, h, numbers, node, unknowns, contacts, solver, measured,
-            out,
+        node, unknowns, contacts, linear = projection
+        pose, matrix, g, G = node
+        node = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
+        if project_one(
+            pointer(plan, 0), pointer(constant, 0), program, h, False, state, node, unknowns,
+            pointer(contacts, 0), linear,
         ) != 0:  # fmt: skip
             return -1
+        plan, constant, places, node, measured = whole
+        pose, matrix, g, G = node
+        node = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
+        plan, constant = pointer(plan, 0), pointer(constant, 0)
+        placed(plan[BODIES], numbers[0], node[0], node[1])
+        coordinates(plan, constant, places, node, pointer(unknowns[0], 0), measured, out[0])
     return done

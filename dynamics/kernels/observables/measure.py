@@ -360,6 +360,18 @@ def project(
 
 
 @kernel
+def coordinates(plan, constant, places, node, x, measured, out):
+    """out <- coordinates and their rates at a node with velocities x, see `observe`."""
+    pose, matrix, g, G = node
+    first, last = plan[GROUPS], plan[MEASURES]
+    evaluate(plan, constant, first, last, pose, matrix, True, g, G)
+    rows_and_rates(plan, first, last, x, g, G, measured)
+    for side in range(2):
+        for i in range(places.shape[1]):
+            out[side, i] = measured[places[side, i], side]
+
+
+@kernel
 def observe(
     # Tables:
     plan,
@@ -385,18 +397,12 @@ def observe(
     pose, matrix, g, G = node
     plan, constant = pointer(plan, 0), pointer(constant, 0)
     node = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
-    pose, matrix, g, G = node
     x, contacts = pointer(unknowns[0], 0), pointer(contacts, 0)
-    first, last = plan[GROUPS], plan[MEASURES]
     for k in range(states.shape[0]):
         failed = project_one(
             plan, constant, program, h, False, states[k], node, unknowns, contacts, solver
         )  # fmt: skip
         if failed != 0:
             return 1 + k
-        evaluate(plan, constant, first, last, pose, matrix, True, g, G)
-        rows_and_rates(plan, first, last, x, g, G, measured)
-        for side in range(2):
-            for i in range(places.shape[1]):
-                out[k, side, i] = measured[places[side, i], side]
+        coordinates(plan, constant, places, node, x, measured, out[k])
     return 0
