@@ -1,7 +1,7 @@
 """Newton's method for one interval, of any order.
 
-The matrix is factorized at the predicted velocities and kept while residual and changes shrink
-fivefold per iteration; Broyden's method corrects the remaining error. A step that does not lower
+The matrix is factorized at the predicted velocities and kept while the residual shrinks fivefold
+per iteration; Broyden's method corrects the remaining error. A step that does not lower
 the residual is halved. If only loops stay open, their regularization is reduced: near a change
 point it is the only pivot of some rows. The iteration that was the last one of the previous
 interval also writes the slopes of the rows: if it is the last again, the next interval has them.
@@ -30,9 +30,9 @@ from dynamics.kernels.interval.residual import fastest
 #: Iterations of one attempt, and halvings of one iteration.
 MOST_ITERATIONS = 30
 HALVINGS = 8
-#: Squared contraction of the residual that keeps a factorization, and contraction of the changes.
+#: Squared contraction of the residual that keeps a factorization. Always factorizing takes 1.3 to
+#: 1.5 times as long (`benchmarks.step`: chains of 10 and 50 links).
 KEEP = 0.04
-FRESH = 0.15
 #: Squared contraction with new factors that is none: a shorter interval does better. Only at
 #: order 2, as the matrix of more stages omits terms, and without servos: where forces are cut at
 #: limits, steps that are halved again and again arrive.
@@ -116,13 +116,6 @@ def make_attempt(evaluate, add_slopes, factorize, suit, solve):
             else:
                 fresh = age < 0 or merit > KEEP * before
             fresh = fresh or not suit(plan, constant, equations, solver)
-            if not fresh:
-                solve(plan, program, equations, rough, work, solver)
-                fresh = (
-                    not rough
-                    and fastest(plan, constant, s, dx) > FRESH * changed
-                    and worst > NEAR * level
-                )
             if fresh:
                 if not sloped:
                     add_slopes(plan, constant, equations, work)
@@ -134,9 +127,9 @@ def make_attempt(evaluate, add_slopes, factorize, suit, solve):
                 )
                 if failed > 0:
                     return SINGULAR
-                solve(plan, program, equations, rough, work, solver)
                 info[FACTORIZATIONS] += 1.0
                 age = stored = 0
+            solve(plan, program, equations, rough, work, solver)
             if not rough:
                 stored = accelerate(n, stage, unknowns, stored, kept, dx)
             change = fastest(plan, constant, s, dx)
