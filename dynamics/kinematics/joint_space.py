@@ -268,7 +268,7 @@ def row_slopes(model: Model, state: State, twist: Float | None = None) -> tuple[
     kernel.placed(n, state.data, pose, matrix)
     parts = (0, int(plan[layout.JOINTS])), (int(plan[layout.GROUPS]), int(plan[layout.MEASURES]))
     for first, last in parts:
-        rows.evaluate(plan, constant, first, last, pose, matrix, True, g, G)
+        rows.evaluate(plan, constant, first, last, pose, matrix, g, G)
     if twist is None:
         return G, np.zeros(0)
     W = np.zeros(12 * every)

@@ -259,7 +259,7 @@ def _force_slopes(tables: Tables, pose: Float, constant: Float) -> tuple[Float, 
     poses, matrix = _placed(pose)
     g, G = np.zeros(plan[layout.ALL_ROWS]), np.zeros(12 * plan[layout.ALL_ROWS])
     ends = int(plan[layout.JOINTS]), int(plan[layout.GROUPS])
-    evaluate(plan, constant, *ends, poses, matrix, True, g, G)
+    evaluate(plan, constant, *ends, poses, matrix, g, G)
     return g, G
 
 

@@ -52,11 +52,11 @@ def solve_refined(plan, constant, program, before, tolerance, solver, matrix):
 
 
 @kernel
-def evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r):
+def evaluate_residual(plan, constant, h, kick, node, x, trial, r):
     """`equations.evaluate`."""
     interval = equations.Equations(h, node_of_tuple(node), node_of_tuple(trial))
     work = Work(x=x, r=r, dx=r, kept=r, kick=kick, given=kick, past=(x, x, x), dc=x, contacts=x)
-    return equations.evaluate(plan, constant, interval, slopes, work)
+    return equations.evaluate(plan, constant, interval, work)
 
 
 def with_list(plan, contacts):

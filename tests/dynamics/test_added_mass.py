@@ -50,8 +50,8 @@ def test_the_matrix_of_a_step_is_the_slope_of_its_residual():
     slopes = np.empty((6, 6))
     for i, step in enumerate(1e-5 * np.eye(6)):
         r = np.zeros((2, 6))
-        evaluate_residual(plan, constant, 0.1, False, kick, node, x + step, trial, r[0])
-        evaluate_residual(plan, constant, 0.1, False, kick, node, x - step, trial, r[1])
+        evaluate_residual(plan, constant, 0.1, kick, node, x + step, trial, r[0])
+        evaluate_residual(plan, constant, 0.1, kick, node, x - step, trial, r[1])
         slopes[:, i] = (r[0] - r[1]) / 2e-5
     np.testing.assert_allclose(values.reshape(6, 6).T, slopes, atol=1e-8)
 

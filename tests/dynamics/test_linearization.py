@@ -138,7 +138,7 @@ def test_the_second_derivatives_of_every_row_are_those_of_its_slopes(name):
         pose[7 * n + 3] = 1.0
         poses.rotation_matrices(n, pose, matrix)
         g, G = np.zeros(every), np.zeros(12 * every)
-        rows.evaluate(plan, constant, 0, int(plan[layout.MEASURES]), pose, matrix, True, g, G)
+        rows.evaluate(plan, constant, 0, int(plan[layout.MEASURES]), pose, matrix, g, G)
         return G, pose, matrix
 
     wanted = differences(lambda change: slopes(change)[0], 12).reshape(every, 12, 12)

@@ -258,7 +258,7 @@ def test_the_matrix_of_a_step_is_the_derivative_of_its_residual(make):
 
     def residual(x):
         r = np.empty(unknowns)
-        evaluate_residual(plan, constant, h, True, kick, node, x.copy(), trial, r)
+        evaluate_residual(plan, constant, h, kick, node, x.copy(), trial, r)
         return r
 
     slopes = np.transpose(

@@ -21,54 +21,52 @@ TIME = 9  # at its start, s
 NODE_SIDE = 10  # half of the workspace that holds the node of the state: 0 or 1
 
 # Newton's method: `interval.newton`
-LAST_ITERATIONS = 11  # of the last interval
-HAS_SLOPES = 12  # flag: the rows at the end of the interval are there with their slopes
-CONTRACTION = 13  # ratio of the first two changes of velocities; 0 if one was enough
+CONTRACTION = 11  # ratio of the first two changes of velocities; 0 if one was enough
 
 # Predictor of order 2: `interval.predictor`
-LAST_LENGTH = 14  # of the last interval, s; 0 if it was a part of a step that failed
-EQUAL_LENGTHS = 15  # last intervals of that length, at most DIFFERENCE_WEIGHTS_SIZE + 1
-DIFFERENCE_WEIGHTS = 16  # of the velocity and its first three backward differences
+LAST_LENGTH = 12  # of the last interval, s; 0 if it was a part of a step that failed
+EQUAL_LENGTHS = 13  # last intervals of that length, at most DIFFERENCE_WEIGHTS_SIZE + 1
+DIFFERENCE_WEIGHTS = 14  # of the velocity and its first three backward differences
 DIFFERENCE_WEIGHTS_SIZE = 4
 
 # Substeps against resonance: `stepping.resonance`
-STEP_HALVINGS = 20  # log2 of the intervals that a step begins with
+STEP_HALVINGS = 18  # log2 of the intervals that a step begins with
 
 # Contacts: `contacts.interior_point`
-RESTITUTION_PART = 21  # of all restitutions in this interval: below 1 if they would give energy
-COLD_START = 22  # flag: path Newton failed, the interior-point method starts cold
-NEAREST = 23  # what `geometry.gap` reports of one contact: see `contact_layout`
+RESTITUTION_PART = 19  # of all restitutions in this interval: below 1 if they would give energy
+COLD_START = 20  # flag: path Newton failed, the interior-point method starts cold
+NEAREST = 21  # what `geometry.gap` reports of one contact: see `contact_layout`
 NEAREST_SIZE = 10
 
 # Methods beyond order 2: `galerkin.predictor`, `galerkin.newton`
-STORED_STEPS = 33  # steps in the table of backward differences
-VELOCITY_TERMS = 34  # number of differences to add up for velocities, factors of the last two
+STORED_STEPS = 31  # steps in the table of backward differences
+VELOCITY_TERMS = 32  # number of differences to add up for velocities, factors of the last two
 VELOCITY_TERMS_SIZE = 3
-IMPULSE_TERMS = 37  # the same for impulses
+IMPULSE_TERMS = 35  # the same for impulses
 IMPULSE_TERMS_SIZE = 3
-MIDDLE_WAIT = 40  # intervals until the matrix of the middle is tried again
-MIDDLE_PAUSE = 41  # length of the last such wait
-ROUGH = 42  # flag: the matrix of the middle served to the end of the last interval
+MIDDLE_WAIT = 38  # intervals until the matrix of the middle is tried again
+MIDDLE_PAUSE = 39  # length of the last such wait
+ROUGH = 40  # flag: the matrix of the middle served to the end of the last interval
 
 # Energy balance of a motion: `interval.energy_balance`; `substeps` restores these if a step fails
-BALANCE = 43  # energy less what was put in, above that of the first interval, J
-LEAST_BALANCE = 44  # its least value
-MOST_KINETIC = 45  # largest kinetic energy since then, J
-HELD = 46  # energy at the end of the last interval, J
-HELD_LENGTH = 47  # length of that interval, s
-KINETIC = 48  # kinetic energy of the last interval, J
-LARGEST_RISE = 49  # largest rise over the least value, J
+BALANCE = 41  # energy less what was put in, above that of the first interval, J
+LEAST_BALANCE = 42  # its least value
+MOST_KINETIC = 43  # largest kinetic energy since then, J
+HELD = 44  # energy at the end of the last interval, J
+HELD_LENGTH = 45  # length of that interval, s
+KINETIC = 46  # kinetic energy of the last interval, J
+LARGEST_RISE = 47  # largest rise over the least value, J
 
 # Intervals, as sensors of acceleration need them
-LENGTH = 50  # of the last interval, s; 0 if velocities were given at its start
-SPACING = 51  # time over which its impulses acted: half of it and of the one before, s
+LENGTH = 48  # of the last interval, s; 0 if velocities were given at its start
+SPACING = 49  # time over which its impulses acted: half of it and of the one before, s
 
 # Error control: `kernels.error_control`
-WANTED_LENGTH = 52  # of the next pair of intervals, s; 0 before the first
-LAST_ERROR = 53  # of the last pair, over what it may be
-REJECTED = 54  # intervals that were solved and rejected since the run began
-SHORTEST = 55  # shortest interval accepted since then, s
-LEAST_ERROR = 56  # of the pair that failed, over what it may be
-WORST_BODY = 57  # body with that error
+WANTED_LENGTH = 50  # of the next pair of intervals, s; 0 before the first
+LAST_ERROR = 51  # of the last pair, over what it may be
+REJECTED = 52  # intervals that were solved and rejected since the run began
+SHORTEST = 53  # shortest interval accepted since then, s
+LEAST_ERROR = 54  # of the pair that failed, over what it may be
+WORST_BODY = 55  # body with that error
 
-INFO_SIZE = 58
+INFO_SIZE = 56

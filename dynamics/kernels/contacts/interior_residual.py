@@ -54,7 +54,7 @@ CLOSE, REACH = 1e-9, 30.0
 def evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts):
     """Poses, rows of the first groups and gaps at an interval's end; 0, or 1 + a user's failure."""
     move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
-    evaluate(plan, constant, 0, last, trial.pose, trial.matrix, True, trial.g, trial.G)
+    evaluate(plan, constant, 0, last, trial.pose, trial.matrix, trial.g, trial.G)
     if plan[HOLDING] > 0:
         roll(plan, h, node.G, trial.G, x, trial.g)
     return gaps(plan, constant, h, x, trial, found, contacts)

@@ -56,17 +56,12 @@ def schedule_middle(tried, info):
 
 
 @kernel
-def evaluate(plan, constant, equations, slopes, work):
-    """`residual` of ``work.x``, with all slopes."""
+def evaluate(plan, constant, equations, work):
+    """`residual` of ``work.x``."""
     method, time, h, inputs, p, nodes = equations
     return residual(
         plan, constant, method.rule, time, h, inputs, p, work.x, nodes, work.f, work.r
     )  # fmt: skip
-
-
-@inlined
-def add_slopes(plan, constant, equations, work):
-    """Slopes are there."""
 
 
 @inlined
@@ -102,4 +97,4 @@ def solve(plan, program, equations, rough, work, solver):
         linear.solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
 
 
-attempt = make_attempt(evaluate, add_slopes, factorize, suit, solve)
+attempt = make_attempt(evaluate, factorize, suit, solve)

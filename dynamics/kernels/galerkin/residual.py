@@ -104,7 +104,7 @@ def residual(
         here = node(plan, nodes, b)
         if b > 0:
             last = plan[GROUPS] if b < s else plan[JOINTS]
-            evaluate(plan, constant, 0, last, here.pose, here.matrix, True, here.g, here.G)
+            evaluate(plan, constant, 0, last, here.pose, here.matrix, here.g, here.G)
             out, g = pointer(r, (b - 1) * (m + rows) + m), here.g
             for i in range(rows):
                 value = constant[units + i] * g[i]
@@ -149,7 +149,7 @@ def end_momentum(plan, constant, rule, time, h, inputs, nodes, f, p):
     n, kick = plan[BODIES], h * weights[s]
     here = node(plan, nodes, s)
     evaluate(
-        plan, constant, plan[JOINTS], plan[GROUPS], here.pose, here.matrix, True, here.g, here.G
+        plan, constant, plan[JOINTS], plan[GROUPS], here.pose, here.matrix, here.g, here.G
     )  # fmt: skip
     failed = acting(plan, constant, time + h, here, inputs.control[s], inputs.wrench, f)
     for i in range(TWIST * n):

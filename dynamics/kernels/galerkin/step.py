@@ -60,7 +60,7 @@ def load_state(plan, constant, s, state, nodes):
         for j in range(9):
             matrix[at + j] = 1.0 if j % 4 == 0 else 0.0
     rotation_matrices(n, pose, matrix)
-    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, nodes.g, nodes.G)
+    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, nodes.g, nodes.G)
 
 
 @kernel

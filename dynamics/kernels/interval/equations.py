@@ -25,30 +25,17 @@ class Equations(NamedTuple):
 
 
 @kernel
-def evaluate_end(plan, constant, h, slopes, node, x, trial):
-    """Rows at the end of the interval, where `move` has led to."""
-    last = plan[JOINTS] + plan[ROTORS]
-    evaluate_rows(plan, constant, 0, last, trial.pose, trial.matrix, slopes, trial.g, trial.G)
-    if plan[HOLDING] > 0:
-        roll(plan, h, node.G, trial.G, x, trial.g)
-
-
-@kernel
-def evaluate(plan, constant, equations, slopes, work):
+def evaluate(plan, constant, equations, work):
     """Pose at the end of the interval, its rows and the residual of x: see `residual`."""
     (h, node, trial), x = equations, work.x
     move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
-    evaluate_end(plan, constant, h, slopes, node, x, trial)
+    last = plan[JOINTS] + plan[ROTORS]
+    evaluate_rows(plan, constant, 0, last, trial.pose, trial.matrix, trial.g, trial.G)
+    if plan[HOLDING] > 0:
+        roll(plan, h, node.G, trial.G, x, trial.g)
     if plan[WRENCHES] > 0:
         update_user_impulse(plan, h, node, x, work.kick)
     return residual(plan, constant, h, work.kick, node.G, node.g, x, trial.g, work.r)
-
-
-@inlined
-def add_slopes(plan, constant, equations, work):
-    """Slopes of rows at the end of the interval."""
-    h, node, trial = equations
-    evaluate_end(plan, constant, h, True, node, work.x, trial)
 
 
 @inlined
@@ -76,4 +63,4 @@ def solve(plan, program, equations, rough, work, solver):
     solve_system(program, solver, solver.rhs, solver.solution)
 
 
-attempt = make_attempt(evaluate, add_slopes, factorize, suit, solve)
+attempt = make_attempt(evaluate, factorize, suit, solve)

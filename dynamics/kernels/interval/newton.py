@@ -3,8 +3,7 @@
 The matrix is factorized at the predicted velocities and kept while the residual shrinks fivefold
 per iteration; Broyden's method corrects the remaining error. A step that does not lower
 the residual is halved. If only loops stay open, their regularization is reduced: near a change
-point it is the only pivot of some rows. The iteration that was the last one of the previous
-interval also writes the slopes of the rows: if it is the last again, the next interval has them.
+point it is the only pivot of some rows.
 
 A method of several stages may begin with a rough matrix. It serves as long as 2 s iterations more
 will do.
@@ -18,8 +17,6 @@ from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR
 from dynamics.kernels.base.step_info import (
     CONTRACTION,
     FACTORIZATIONS,
-    HAS_SLOPES,
-    LAST_ITERATIONS,
     ROUGH,
     VELOCITY_ERROR,
     VIOLATION,
@@ -54,15 +51,13 @@ class Goal(NamedTuple):
     closed: Any  # of constraints, over the unit of length, or rad
 
 
-def make_attempt(evaluate, add_slopes, factorize, suit, solve):
-    """Kernel `attempt` of the module of some ``equations``, whose five functions it calls.
+def make_attempt(evaluate, factorize, suit, solve):
+    """Kernel `attempt` of the module of some ``equations``, whose four functions it calls.
 
     The module has to assign it to that name: machine code is found by module and name.
 
-    ``evaluate(plan, constant, equations, slopes, work)`` writes the residual of ``work.x``. It
-    returns the largest velocity error, the largest constraint value and the squared norm of both,
-    over units. It may leave out the slopes of rows at the end if ``slopes`` is False; then
-    ``add_slopes(plan, constant, equations, work)`` adds them.
+    ``evaluate(plan, constant, equations, work)`` writes the residual of ``work.x``. It returns the
+    largest velocity error, the largest constraint value and the squared norm of both, over units.
 
     ``factorize(plan, constant, program, equations, rough, part, work, solver)`` factorizes the
     matrix at ``work.x``, with a part of the loops' regularization. ``solve(plan, program,
@@ -91,24 +86,21 @@ def make_attempt(evaluate, add_slopes, factorize, suit, solve):
         n = TWIST * plan[BODIES]
         stage = n + plan[ROWS]
         unknowns = s * stage
-        worst, opened, merit = evaluate(plan, constant, equations, True, work)
+        worst, opened, merit = evaluate(plan, constant, equations, work)
         settled = False  # whether the last change of velocities was below the tolerance
         age = -1  # iterations with these factors; -1 before there are any
         part_kept = 1.0  # of the loops' regularization
         before = 0.0
-        expected = info[LAST_ITERATIONS]
         stored = 0  # changes with these factors, for Broyden's method
         change = changed = 0.0
         quits = s == 1 and plan[STIFF_NUMBERS] == 0
         info[CONTRACTION] = 0.0
-        sloped = True
         for iteration in range(MOST_ITERATIONS):
             info[VELOCITY_ERROR], info[VIOLATION] = worst, opened
             if not merit < 1e300:
                 return NOT_FINITE
             level = tolerance * max(1.0, fastest(plan, constant, s, x))
             if (worst <= level or settled) and opened <= closed and age >= 0:
-                info[LAST_ITERATIONS], info[HAS_SLOPES] = iteration, 1.0 if sloped else 0.0
                 info[ROUGH] = 1.0 if rough else 0.0
                 return iteration
             if rough:
@@ -117,8 +109,6 @@ def make_attempt(evaluate, add_slopes, factorize, suit, solve):
                 fresh = age < 0 or merit > KEEP * before
             fresh = fresh or not suit(plan, constant, equations, solver)
             if fresh:
-                if not sloped:
-                    add_slopes(plan, constant, equations, work)
                 if age == 1 and worst <= level:
                     part_kept = max(LEAST, RELAX * part_kept)
                 rough = rough and age < 0
@@ -141,12 +131,11 @@ def make_attempt(evaluate, add_slopes, factorize, suit, solve):
             settled = change <= level  # residuals of light bodies drown in round-off
             before = merit
             part = 1.0
-            sloped = iteration + 1 >= expected
             exact = age == 0 and not rough  # whether the matrix is that of this x
             for _ in range(HALVINGS):
                 for i in range(unknowns):
                     x[i] = kept[i] - part * dx[i]
-                worst, opened, merit = evaluate(plan, constant, equations, sloped, work)
+                worst, opened, merit = evaluate(plan, constant, equations, work)
                 if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                     break
                 if exact and part == 1.0 and worst <= NEAR * level and opened <= NEAR * closed:
@@ -159,8 +148,7 @@ def make_attempt(evaluate, add_slopes, factorize, suit, solve):
                 before = 0.0  # the direction was old: factorize at the point kept
                 for i in range(unknowns):
                     x[i] = kept[i]
-                worst, opened, merit = evaluate(plan, constant, equations, True, work)
-                sloped = True
+                worst, opened, merit = evaluate(plan, constant, equations, work)
             slow = merit > SLOW * before and worst > NEAR * level
             if quits and exact and not settled and slow:
                 return NOT_CONVERGED

@@ -87,7 +87,7 @@ def nearest_points(plan, constant, states, pose, matrix, g, G, out):
         for i in range(POSE * n):
             pose[i] = states[k, i]
         rotation_matrices(n, pose, matrix)
-        evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, g, G)
+        evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, g, G)
         for i in range(plan[CONTACTS]):
             at = plan[CONTACT_AT] + i * CONTACT_FIELDS
             c = plan[CONTACT_CONSTANT_AT] + i * CONTACT_SIZE

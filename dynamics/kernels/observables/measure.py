@@ -106,7 +106,7 @@ def measure(plan, constant, first, last, states, twists, pose, matrix, g, G, out
     n = plan[BODIES]
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
-        evaluate(plan, constant, first, last, pose, matrix, True, g, G)
+        evaluate(plan, constant, first, last, pose, matrix, g, G)
         rows_and_rates(plan, first, last, pointer(twists[k], 0), g, G, out[k])
 
 
@@ -121,7 +121,7 @@ def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, ou
     n = plan[BODIES]
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
-        evaluate(plan, constant, first, last, pose, matrix, plan[ROTORS] > 0, g, G)
+        evaluate(plan, constant, first, last, pose, matrix, g, G)
         kinetic = height = stored = 0.0
         if plan[ADDED] > 0:
             kinetic += added_energy(plan, constant, states[k], twists[k])
@@ -179,7 +179,7 @@ def kick(plan, constant, scale, states, pose, matrix, g, G, f):
     n = plan[BODIES]
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
-        evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, True, g, G)
+        evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, g, G)
         conservative(plan, constant, G, g, f)
         for i in range(TWIST * n):
             states[k, POSE * n + i] += scale * f[i]
@@ -286,7 +286,7 @@ def project_one(
     stiff = pointer(state, POSE * n + 3 * m + rows + plan[SLOTS])
     pushed = plan[STIFF_NUMBERS] > 0 and stiff[0] > 0.0
     placed(n, state, pose, matrix)
-    evaluate(plan, constant, 0, last, pose, matrix, True, g, G)
+    evaluate(plan, constant, 0, last, pose, matrix, g, G)
     if touching:
         at = Node(pose, matrix, g, G, r)
         if find_closed(plan, constant, h, touching, at, dx, state, contacts) != 0:
@@ -364,7 +364,7 @@ def coordinates(plan, constant, places, node, x, measured, out):
     """out <- coordinates and their rates at a node with velocities x, see `observe`."""
     pose, matrix, g, G = node
     first, last = plan[GROUPS], plan[MEASURES]
-    evaluate(plan, constant, first, last, pose, matrix, True, g, G)
+    evaluate(plan, constant, first, last, pose, matrix, g, G)
     rows_and_rates(plan, first, last, x, g, G, measured)
     for side in range(2):
         for i in range(places.shape[1]):

@@ -189,7 +189,7 @@ def wrenches(
                 for i in range(4):
                     pose[POSE * body + 3 + i] = q[i]
                 rotation_matrix(pose, POSE * body + 3, matrix, 9 * body)
-        evaluate(plan, constant, group, group + 1, pose, matrix, True, g, G)
+        evaluate(plan, constant, group, group + 1, pose, matrix, g, G)
         for j in range(6):
             out[k, j] = 0.0
         for i in range(plan[at + N_ROWS]):

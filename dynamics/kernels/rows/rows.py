@@ -211,55 +211,52 @@ def product_entry(constant, factors, n, i, j):
 
 
 @lazy("None")
-def recombine(plan, constant, group, slopes, g, G):
+def recombine(plan, constant, group, g, G):
     """(g, G) <- L U (g, G) of a group's rows, whose compliance is diagonal then."""
     first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
     factors = plan[UNITS_AT] + plan[group + MIX]
     multiply_factors(constant, factors, rows, g, first, 1)
-    for j in range(12 if slopes else 0):
+    for j in range(12):
         multiply_factors(constant, factors, rows, G, 12 * first + j, 12)
 
 
 @inlined
-def pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G):
+def pin(matrix, a, b, point_a, point_b, gap, row, g, G):
     """The three rows that keep two points together, along the world's axes."""
     g[row], g[row + 1], g[row + 2] = gap
-    if slopes:
-        for j in range(3):  # Q^T of an axis is a row of Q
-            w = (1.0 * (j == 0), 1.0 * (j == 1), 1.0 * (j == 2))
-            ta = cross(load3(matrix, 9 * a + 3 * j), point_a)
-            tb = cross(point_b, load3(matrix, 9 * b + 3 * j))
-            write(G, 12 * (row + j), w, ta, tb)
+    for j in range(3):  # Q^T of an axis is a row of Q
+        w = (1.0 * (j == 0), 1.0 * (j == 1), 1.0 * (j == 2))
+        ta = cross(load3(matrix, 9 * a + 3 * j), point_a)
+        tb = cross(point_b, load3(matrix, 9 * b + 3 * j))
+        write(G, 12 * (row + j), w, ta, tb)
 
 
 @inlined
-def held_axis(constant, c, rho, off, aligned, slopes, row, g, G):
+def held_axis(constant, c, rho, off, aligned, row, g, G):
     """A row that keeps two frames from turning about an axis."""
     n, v = load3(constant, c + AXIS), (rho[1], rho[2], rho[3])
     g[row] = 2.0 * dot(n, v) - constant[c + REST]
-    if slopes:
-        s, nv = rho[0], cross(n, v)
-        tb = (s * n[0] + nv[0], s * n[1] + nv[1], s * n[2] + nv[2])
-        ta = (nv[0] - s * n[0], nv[1] - s * n[1], nv[2] - s * n[2])
-        if not aligned:
-            ta = rotate(off, ta)
-        write(G, 12 * row, (0.0, 0.0, 0.0), ta, tb)
+    s, nv = rho[0], cross(n, v)
+    tb = (s * n[0] + nv[0], s * n[1] + nv[1], s * n[2] + nv[2])
+    ta = (nv[0] - s * n[0], nv[1] - s * n[1], nv[2] - s * n[2])
+    if not aligned:
+        ta = rotate(off, ta)
+    write(G, 12 * row, (0.0, 0.0, 0.0), ta, tb)
 
 
 @inlined
-def turned_angle(constant, c, rho, off, aligned, slopes, row, g, G):
+def turned_angle(constant, c, rho, off, aligned, row, g, G):
     """A row that measures the angle about an axis."""
     value, tb = angle_about(load3(constant, c + AXIS), rho)
     g[row] = value - constant[c + REST]
-    if slopes:
-        back = rotate(rho, tb)
-        if not aligned:
-            back = rotate(off, back)
-        write(G, 12 * row, ZERO, (-back[0], -back[1], -back[2]), tb)
+    back = rotate(rho, tb)
+    if not aligned:
+        back = rotate(off, back)
+    write(G, 12 * row, ZERO, (-back[0], -back[1], -back[2]), tb)
 
 
 @lazy("None")
-def other(plan, constant, pose, matrix, frames, i, slopes, g, G):
+def other(plan, constant, pose, matrix, frames, i, g, G):
     """Row i, of no kind that `pin`, `held_axis` or `turned_angle` are for: these are most."""
     a, b, point_a, point_b = frames.a, frames.b, frames.point_a, frames.point_b
     off, r, gap, rho = frames.off, frames.r, frames.gap, frames.rho
@@ -269,54 +266,47 @@ def other(plan, constant, pose, matrix, frames, i, slopes, g, G):
     if kind == TRANSLATION or kind == SCREW:
         w = multiply_matrix(matrix, 9 * a, n)
         value = dot(w, gap)
-        if slopes:
-            ta = cross(n, turned_back(matrix, 9 * a, r))
-            tb = cross(point_b, turned_back(matrix, 9 * b, w))
+        ta = cross(n, turned_back(matrix, 9 * a, r))
+        tb = cross(point_b, turned_back(matrix, 9 * b, w))
         if kind == SCREW:
             pitch = constant[c + PITCH]
             angle, slope = angle_about(load3(constant, c + SECOND), rho)
             angle += FULL_TURNS * math.floor((value / pitch - angle) / FULL_TURNS + 0.5)
             value -= pitch * angle
-            if slopes:
-                back = carried(off, rho, slope)
-                tb = (
-                    tb[0] - pitch * slope[0],
-                    tb[1] - pitch * slope[1],
-                    tb[2] - pitch * slope[2],
-                )
-                ta = (
-                    ta[0] - pitch * back[0],
-                    ta[1] - pitch * back[1],
-                    ta[2] - pitch * back[2],
-                )
+            back = carried(off, rho, slope)
+            tb = (
+                tb[0] - pitch * slope[0],
+                tb[1] - pitch * slope[1],
+                tb[2] - pitch * slope[2],
+            )
+            ta = (
+                ta[0] - pitch * back[0],
+                ta[1] - pitch * back[1],
+                ta[2] - pitch * back[2],
+            )
     elif kind == DOT:
         e = load3(constant, c + SECOND)
         wa, wb = multiply_matrix(matrix, 9 * a, n), multiply_matrix(matrix, 9 * b, e)
         value = dot(wa, wb)
-        if slopes:
-            ta = cross(n, turned_back(matrix, 9 * a, wb))
-            tb = cross(e, turned_back(matrix, 9 * b, wa))
+        ta = cross(n, turned_back(matrix, 9 * a, wb))
+        tb = cross(e, turned_back(matrix, 9 * b, wa))
     elif kind == LOGARITHM:
         value, tb = logarithm(n, rho)
-        if slopes:
-            ta = carried(off, rho, tb)
+        ta = carried(off, rho, tb)
     elif kind == SPIN:
         value, tb = 0.0, n
-        if slopes:
-            ta = carried(off, rho, tb)
+        ta = carried(off, rho, tb)
     elif kind == HEADING_A:
         e = load3(constant, c + SECOND)
         now = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
         value, ta = heading(n, rotate(off, e), now), (-n[0], -n[1], -n[2])
-        if slopes:
-            tb = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
+        tb = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
     elif kind == HEADING_B:
         e = load3(constant, c + SECOND)
         now = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
         value, tb = -heading(e, rotate(conjugate(off), n), now), e
-        if slopes:
-            ta = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
-            ta = (-ta[0], -ta[1], -ta[2])
+        ta = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
+        ta = (-ta[0], -ta[1], -ta[2])
     elif kind == HEIGHT or kind == ROLL:
         w, up = (
             multiply_matrix(matrix, 9 * a, n),
@@ -336,19 +326,17 @@ def other(plan, constant, pose, matrix, frames, i, slopes, g, G):
         ta = turned_back(matrix, 9 * a, cross(w, r))
     else:  # DISTANCE
         value = math.sqrt(dot(gap, gap))
-        if slopes:
-            w = (0.0, 0.0, -1.0)
-            if value > 0.0:
-                w = (gap[0] / value, gap[1] / value, gap[2] / value)
-            ta = cross(turned_back(matrix, 9 * a, w), point_a)
-            tb = cross(point_b, turned_back(matrix, 9 * b, w))
+        w = (0.0, 0.0, -1.0)
+        if value > 0.0:
+            w = (gap[0] / value, gap[1] / value, gap[2] / value)
+        ta = cross(turned_back(matrix, 9 * a, w), point_a)
+        tb = cross(point_b, turned_back(matrix, 9 * b, w))
     g[i] = value - constant[c + REST]
-    if slopes or kind >= EDGE:
-        write(G, 12 * i, w, ta, tb)
+    write(G, 12 * i, w, ta, tb)
 
 
 @lazy("None")
-def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
+def rows_of_any(plan, constant, k, pose, matrix, g, G):
     """Rows of a group of any kinds."""
     group, at = plan[GROUP_AT] + k * GROUP_FIELDS, plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE
     a, b = natural(plan[group + A]), natural(plan[group + B])
@@ -362,7 +350,7 @@ def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
             for i in range(row, row + rows):
                 g[i] = math.nan  # an exception is no constraint that is fulfilled
         if plan[group + MIX] > 0:
-            recombine(plan, constant, group, True, g, G)
+            recombine(plan, constant, group, g, G)
         return
     point_a, point_b = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
     off = load4(constant, at + OFFSET)
@@ -374,21 +362,21 @@ def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
         rho = relative(pose, POSE * a + 3, POSE * b + 3, off, turns)
     start = row
     if kind_of(plan, row) == POINT:
-        pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G)
+        pin(matrix, a, b, point_a, point_b, gap, row, g, G)
         start += 3
     for i in range(start, row + rows):
         c = natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
         if kind_of(plan, i) == ROTATION:
-            held_axis(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
+            held_axis(constant, c, rho, off, turns == ALIGNED, i, g, G)
         elif kind_of(plan, i) == ANGLE:
-            turned_angle(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
+            turned_angle(constant, c, rho, off, turns == ALIGNED, i, g, G)
         else:
             frames = Frames(
                 a=a, b=b, point_a=point_a, point_b=point_b, off=off, r=r, gap=gap, rho=rho
             )  # fmt: skip
-            other(plan, constant, pose, matrix, frames, i, slopes, g, G)
+            other(plan, constant, pose, matrix, frames, i, g, G)
     if plan[group + MIX] > 0:
-        recombine(plan, constant, group, slopes, g, G)
+        recombine(plan, constant, group, g, G)
     if plan[group + EQUATION] != row:
         couple(
             constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + PERIOD],
@@ -408,18 +396,17 @@ def evaluate(
     # In:
     pose,
     matrix,
-    slopes,
     # Out:
     g,
     G,
 ):  # fmt: skip
-    """g_i(z) of the rows of groups ``first`` to ``last``; with ``slopes`` their Jacobians G too."""
+    """g_i(z) of the rows of groups ``first`` to ``last``, and their Jacobians G."""
     groups, group_constants = plan[GROUP_AT], plan[GROUP_CONSTANT_AT]
     row_constants = plan[ROW_CONSTANT_AT]
     for k in range(first, last):
         group, at = natural(groups + k * GROUP_FIELDS), natural(group_constants + k * GROUP_SIZE)
         if plan[group + PINNED] == 0:
-            rows_of_any(plan, constant, k, pose, matrix, slopes, g, G)
+            rows_of_any(plan, constant, k, pose, matrix, g, G)
             continue
         a, b = natural(plan[group + A]), natural(plan[group + B])
         row, rows = natural(plan[group + FIRST_ROW]), plan[group + N_ROWS]
@@ -427,12 +414,12 @@ def evaluate(
         r = difference(pose, POSE * a, POSE * b, multiply_matrix(matrix, 9 * b, point_b))
         arm = multiply_matrix(matrix, 9 * a, point_a)
         gap = (r[0] - arm[0], r[1] - arm[1], r[2] - arm[2])
-        pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G)
+        pin(matrix, a, b, point_a, point_b, gap, row, g, G)
         if rows == 3:
             continue
         turns, off = plan[group + TURNS], load4(constant, at + OFFSET)
         rho = relative(pose, POSE * a + 3, POSE * b + 3, off, turns)
         c = natural(row_constants + (row + 3) * ROW_SIZE)
         for i in range(row + 3, row + rows):
-            held_axis(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
+            held_axis(constant, c, rho, off, turns == ALIGNED, i, g, G)
             c += ROW_SIZE

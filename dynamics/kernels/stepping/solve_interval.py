@@ -8,7 +8,7 @@ from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import ACTIVE_AT, CONTACT_WORK, CONTACTS, RESTITUTION_AT
 from dynamics.kernels.base.settings import TOLERANCE
 from dynamics.kernels.base.status import PASSED_THROUGH
-from dynamics.kernels.base.step_info import HAS_SLOPES, LENGTH, NEAREST, RESTITUTION_PART
+from dynamics.kernels.base.step_info import LENGTH, NEAREST, RESTITUTION_PART
 from dynamics.kernels.contacts.interior_point import interior
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.contacts.sweep import passed
@@ -76,7 +76,6 @@ def solve_interval(
             info,
         )
         impulses(plan, 1.0 / h, contacts, c)
-        info[HAS_SLOPES] = 1.0
         if done >= 0 and passed(
             plan, constant, h, node, work.x, trial, pointer(info, NEAREST), contacts
         ):

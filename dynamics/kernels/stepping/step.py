@@ -46,7 +46,6 @@ from dynamics.kernels.base.quaternion import cross, load3, multiply_matrix
 from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN
 from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
-    HAS_SLOPES,
     HELD,
     HELD_LENGTH,
     KINETIC,
@@ -125,19 +124,19 @@ def pointers(node):
 @kernel
 def evaluate_node(plan, constant, node):
     """Rotation matrices, all rows with slopes, and conservative forces at the node's pose."""
-    evaluate(plan, constant, 0, plan[GROUPS], node.pose, node.matrix, True, node.g, node.G)
+    evaluate(plan, constant, 0, plan[GROUPS], node.pose, node.matrix, node.g, node.G)
     conservative(plan, constant, node.G, node.g, node.f)
 
 
 @kernel
 def complete_node(plan, constant, node, known):
-    """`evaluate_node`, where the rows of so many groups are there with their slopes."""
+    """`evaluate_node`, where the rows of so many groups are there."""
     pose, matrix, g, G = node.pose, node.matrix, node.g, node.G
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if held_velocity(plan, plan[group + FIRST_ROW] + plan[group + N_ROWS] - 1):
-            evaluate(plan, constant, k, k + 1, pose, matrix, True, g, G)  # what `roll` wrote over
-    evaluate(plan, constant, known, plan[GROUPS], pose, matrix, True, g, G)
+            evaluate(plan, constant, k, k + 1, pose, matrix, g, G)  # what `roll` wrote over
+    evaluate(plan, constant, known, plan[GROUPS], pose, matrix, g, G)
     conservative(plan, constant, G, g, node.f)
 
 
@@ -308,11 +307,7 @@ def interval(
             info[LARGEST_WORK] = max(info[LARGEST_WORK], given)
             if given > much:
                 info[UNEXPLAINED_INTERVALS] += 1.0
-    if info[HAS_SLOPES] == 1.0:
-        there = groups_at_end(plan) if contacts else plan[JOINTS]
-        complete_node(plan, constant, trial, there)
-    else:
-        evaluate_node(plan, constant, trial)
+    complete_node(plan, constant, trial, groups_at_end(plan) if contacts else plan[JOINTS])
     if end_momentum(plan, constant, h, inputs, node, trial, x, motion.p) != 0:
         return NOT_FINITE
     if settings[ENERGY_SHARE] != 0.0 and energy_rises(
