@@ -20,7 +20,6 @@ from dynamics.kernels.base.layout import (
     BODIES,
     BODY_SIZE,
     CONTACTS,
-    DRAGGED,
     FALLBACK_AT,
     FALLBACK_SIZE,
     FIRST_ROW,
@@ -35,7 +34,6 @@ from dynamics.kernels.base.layout import (
     ROTORS,
     ROWS,
     SLOTS,
-    SOFT,
     STIFF_NUMBERS,
     STORED,
     TWIST,
@@ -46,8 +44,6 @@ from dynamics.kernels.base.quaternion import cross, load3, multiply_matrix
 from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN
 from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
-    HELD,
-    HELD_LENGTH,
     KINETIC,
     LARGEST_WORK,
     LAST_LENGTH,
@@ -215,19 +211,6 @@ def energy_gained(plan, contacts, info):
 
 
 @inlined
-def explained(plan, inputs, part, much, balance, info):
-    """Whether gravity, where nothing else does work, explains a change of the kinetic energy.
-
-    A pendulum that slows down needs no (16) then, which is half of what its audit costs.
-    """
-    if not part.moving or info[HELD_LENGTH] != part.length or inputs.wrench.size > 0:
-        return False
-    if plan[GROUPS] + plan[SOFT] + plan[CONTACTS] + plan[WRENCHES] + plan[DRAGGED] > plan[JOINTS]:
-        return False
-    return abs(balance - info[HELD]) < much
-
-
-@inlined
 def interval(
     # Tables:
     plan,
@@ -289,9 +272,7 @@ def interval(
         if not part.moving:
             before, _ = kinetic(plan, constant, h, node.G, u, dx)
         known = (after, power, held)
-        if abs(after - before) > share * (after + before) and not explained(
-            plan, inputs, part, share * (after + before), after - 0.5 * h * power, info
-        ):
+        if abs(after - before) > share * (after + before):
             residual = (info[VELOCITY_ERROR], info[VIOLATION])
             given_work, error = constraint_work(
                 plan, constant, h, settings, residual, node, trial, u, work, part.moving
