@@ -17,7 +17,7 @@ from dynamics.kernels.base.step_info import (
     WANTED_LENGTH,
     WORST_BODY,
 )
-from dynamics.kernels.stepping.cuts import DEPTH
+from dynamics.kernels.stepping.substeps import DEPTH
 
 if TYPE_CHECKING:
     from dynamics.model import Model

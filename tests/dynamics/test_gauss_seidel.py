@@ -10,7 +10,6 @@ from dynamics import rotation
 from dynamics.kernels.base import layout
 from dynamics.kernels.contacts.gauss_seidel import sweep
 from dynamics.kernels.contacts.single_contact import contact_alone
-from dynamics.kernels.stepping.cuts import finer
 from tests.dynamics.kernel_calls import responses, with_list
 from tests.dynamics.test_step import dense
 
@@ -145,14 +144,12 @@ def test_sweeps_settle_at_once_what_a_joint_holds_along_the_ground():
     assert changed < 1e-6 * most
 
 
-def test_steps_with_contacts_are_cut_into_three_where_two_turn_too_far():
-    assert [finer(count, True) for count in (1, 2, 3, 4, 6, 8)] == [2, 3, 4, 6, 8, 12]
-    assert [finer(count, False) for count in (1, 2, 3, 4, 6, 8)] == [2, 4, 4, 8, 8, 16]
+def test_steps_with_contacts_are_halved_until_no_interval_turns_too_far():
     mechanism = dy.Mechanism()
     ball = mechanism.add_body(dy.Sphere(0.25, mass=1.0), name="ball", position=(0, 0, 5))
     mechanism.add_contact(ball)
     model = mechanism.finalize(H, largest_turn=0.1)
-    for turn, intervals in ((0.09, 1), (0.15, 2), (0.25, 3), (0.35, 4), (0.55, 6)):
+    for turn, intervals in ((0.09, 1), (0.15, 2), (0.25, 4), (0.35, 4), (0.55, 8)):
         state = model.initial_state()
         model.set_body(state, "ball", angular_velocity=(turn / H, 0, 0))
 

@@ -51,8 +51,7 @@ from dynamics.kernels.error_control.difference import (
     velocity_difference,
 )
 from dynamics.kernels.error_control.touch import EVENT
-from dynamics.kernels.stepping.cuts import DEPTH
-from dynamics.kernels.stepping.substeps import forget, rejected
+from dynamics.kernels.stepping.substeps import DEPTH, forget, rejected
 
 #: Part of the length that would meet the accuracy, and bounds of the change from pair to pair.
 SAFETY = 0.9

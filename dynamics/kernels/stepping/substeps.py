@@ -6,7 +6,7 @@ from dynamics.kernels.base.arguments import Inputs, Place, motion_of
 from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.intervals import keeps_intervals
 from dynamics.kernels.base.jit import inlined, kernel, pointer, record
-from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE
+from dynamics.kernels.base.layout import BODIES, POSE
 from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
 from dynamics.kernels.base.status import ENERGY_GAINED, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
@@ -29,7 +29,9 @@ from dynamics.kernels.base.step_info import (
     UNEXPLAINED_INTERVALS,
 )
 from dynamics.kernels.collisions.watch import begin, lay_idle_planes, look
-from dynamics.kernels.stepping.cuts import DEPTH, finer
+
+#: A step is cut into up to 2^DEPTH intervals.
+DEPTH = 10
 
 
 @record
@@ -134,10 +136,9 @@ def make_step(arrays_of, load, interval, advance, adapt):
             begin(watch)
             while i < count and count <= 1 << DEPTH:
                 length, restitution = h / count, info[RESTITUTION_PART]
-                after = 2 * count if i > 0 else finer(count, False)
                 part = Place(
                     time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length, length=length,
-                    index=i, count=count, last=after > 1 << DEPTH, moving=ready or i > 0,
+                    index=i, count=count, last=2 * count > 1 << DEPTH, moving=ready or i > 0,
                     guess=None,
                 )  # fmt: skip
                 for order in (program, fallback):
@@ -158,7 +159,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
                     if keeping:  # what is done stays, and the next interval may be longer
                         copy(state, reached)
                         ledger, info[RESTITUTION_PART] = ledger_of(info), 1.0
-                        if i < count and i % 2 == 0 and count % 2 == 0:
+                        if i < count and i % 2 == 0:
                             i, count = i // 2, count // 2
                     continue
                 if keeping and i > 0:
@@ -170,10 +171,9 @@ def make_step(arrays_of, load, interval, advance, adapt):
                 if not again:
                     adapt(plan, constant, h, done, part, motion, ends, scratch, info)
                     info[RESTITUTION_PART] = 1.0
-                    if keeping and i > 0:
-                        i, count = 2 * i, 2 * count
-                    else:
-                        count = finer(count, plan[CONTACTS] > 0 and done == TURNED_TOO_FAR)
+                    count *= 2
+                    if keeping:
+                        i *= 2
                 if not keeping:
                     if i > 0:  # else the node is there
                         load(plan, constant, state, ends)
