@@ -240,9 +240,8 @@ COUNT = 10
 CORRECTED = 11  # 1 if that step has a second order
 BEST = 12  # least contact error with momenta there
 STALLED = 13  # iterations since it was halved
-GAINED = 14  # momentum error over that of the iteration before
-QUADRATIC = 15  # of the predicted step, over units of energy
-ISLAND_SIZE = 16
+QUADRATIC = 14  # of the predicted step, over units of energy
+ISLAND_SIZE = 15
 #: Phases: its equations are being solved, are solved, or wait for another start.
 OPEN, SETTLED, LOST = 1.0, 0.0, -1.0
 

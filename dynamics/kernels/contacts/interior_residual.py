@@ -6,7 +6,6 @@ from dynamics.kernels.base.layout import (
     BODIES,
     CONTACT_ERROR,
     ERROR_BEFORE,
-    GAINED,
     HOLDING,
     ISLAND,
     MOMENTUM_ERROR,
@@ -134,7 +133,6 @@ def settle(plan, constant, h, settings, node, c, work, info):
             continue
         error, before = contacts[record + MOMENTUM_ERROR], contacts[record + ERROR_BEFORE]
         contacts[record + CONTACT_ERROR], contacts[record + ERROR_BEFORE] = 0.0, error
-        contacts[record + GAINED] = error / max(before, 1e-300)
         if error > tolerance:
             # stiff contacts and large impulses, or large rotors: no better than rounding
             if error <= 0.1 * before or (

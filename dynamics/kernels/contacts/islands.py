@@ -25,7 +25,6 @@ from dynamics.kernels.base.layout import (
     EQUATION,
     ERROR_BEFORE,
     FIRST_ROW,
-    GAINED,
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
@@ -65,8 +64,6 @@ from dynamics.kernels.contacts.rows import (
     start_list,
 )
 
-#: Momentum error over that of the iteration before, below which an island is not given up.
-FALLS = 0.1
 #: Rounding of an angle, 64 machine epsilons.
 ROUNDINGS = 64.0 * 2.2e-16
 
@@ -316,17 +313,12 @@ def rotors_rounding(plan, constant, h, island, g, contacts):
 
 @kernel
 def lose_above(plan, error, contacts):
-    """Give up open islands whose error of momenta is larger and hardly falls; whether any were.
-
-    At an error of 0 all of them.
-    """
+    """Open islands whose error of momenta is larger are lost, at 0 all; whether there are any."""
     found = False
     for body in range(plan[BODIES]):
         record = record_of(plan, body)
         if contacts[record + PHASE] == OPEN and int(contacts[record + ISLAND]) == body:
-            if error == 0.0 or (
-                contacts[record + MOMENTUM_ERROR] > error and contacts[record + GAINED] > FALLS
-            ):
+            if error == 0.0 or contacts[record + MOMENTUM_ERROR] > error:
                 contacts[record + PHASE], found = LOST, True
     return found
 
