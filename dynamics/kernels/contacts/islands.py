@@ -324,19 +324,6 @@ def lose_above(plan, error, contacts):
 
 
 @kernel
-def lose_turned(plan, h, most, x, contacts):
-    """Open islands in which |phi| of a body is larger are lost; whether there are any."""
-    found = False
-    for body in range(plan[BODIES]):
-        island = island_of(plan, contacts, body)
-        if contacts[island + PHASE] == OPEN:
-            a, b, c = x[TWIST * body + 3], x[TWIST * body + 4], x[TWIST * body + 5]
-            if 0.25 * h * h * (a * a + b * b + c * c) > most * most:
-                contacts[island + PHASE], found = LOST, True
-    return found
-
-
-@kernel
 def hold(plan, contacts, r):
     """r <- 0 but for open islands, whose next step it then is alone."""
     for body in range(plan[BODIES]):

@@ -8,7 +8,7 @@ sliding, `gauss_seidel` decides. If the iteration does not converge, `interior_p
 
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, FACTORED_AT, ROWS, STIFF_NUMBERS, TWIST
-from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, LARGEST_TURN
+from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import follow
@@ -33,7 +33,6 @@ from dynamics.kernels.contacts.islands import (
     forget_errors,
     hold,
     lose_above,
-    lose_turned,
     lose_wrong,
     start_attempt,
     take_parts,
@@ -51,8 +50,6 @@ PATIENCE = 14
 EARLY, HOPELESS = 4, 1e6
 #: Iterations from one use of the Gauss-Seidel method to the next.
 ROUND = 2
-#: |phi| of a body (the sine of half its turn) beyond which iterates do not come back.
-FAR = 0.7
 #: Barrier over the one before.
 FALL = 0.01
 #: Momentum error over the tolerance below which the next iteration is a chord step: it keeps the
@@ -142,9 +139,6 @@ def path_attempt(
             for i in range(unknowns):
                 x[i] += dx[i]
         take_step(plan, dc, contacts, c)
-        if lose_turned(plan, h, max(FAR, settings[LARGEST_TURN]), x, contacts):
-            lose_above(plan, 0.0, contacts)
-            return iteration
         if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
             return USER_FAILED
         follow(plan, constant, h, least, x, c, contacts)
