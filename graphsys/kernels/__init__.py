@@ -18,7 +18,7 @@ array          shape                               what
 
 ``failed = factorize(program, values, tolerance, magnitude, arena, info)`` is 0, or 1 + the row (in
 elimination order) of a singular pivot block; ``solve(program, arena, b, count, x, out)`` and
-`solve_transposed` use the factors. `factorize_plain` takes no pivot block of a small node as weak.
+`solve_transposed` use the factors.
 `solve_side_by_side` is faster where there are eight columns, which lie row by row in elimination
 order (`row_places`, `clear_side_by_side`). Factors and solution for one right-hand side, quicker
 where nodes are small: ``factorize_and_solve(program, values, b, tolerance, magnitude, x, arena,
@@ -36,7 +36,7 @@ from graphsys.kernels.base.layout import work_sizes
 from graphsys.kernels.blocks.blocks import add_product, assign_product, subtract_product
 from graphsys.kernels.c_interface import address, header
 from graphsys.kernels.single.fused_solve import factorize_and_solve
-from graphsys.kernels.single.ldu import factorize, factorize_plain
+from graphsys.kernels.single.ldu import factorize
 from graphsys.kernels.single.matrix import absolute_sums, subtract_matrix_product
 from graphsys.kernels.single.multiple_rhs import clear_side_by_side, row_places, solve_side_by_side
 from graphsys.kernels.single.substitution import solve, solve_transposed
@@ -49,7 +49,6 @@ __all__ = [
     "clear_side_by_side",
     "factorize",
     "factorize_and_solve",
-    "factorize_plain",
     "header",
     "row_places",
     "solve",

@@ -5,9 +5,8 @@ import numpy as np
 import dynamics as dy
 from dynamics.kernels.base import layout
 from dynamics.kernels.contacts import refinement
-from dynamics.kernels.contacts.condensation import join_bodies
 
-from .kernel_calls import solve_refined, with_list
+from .kernel_calls import solve_refined
 from .test_step import dense
 
 H = 0.01
@@ -77,15 +76,3 @@ def test_stiff_limits_of_light_bodies_leave_the_error_that_is_asked_for():
     error = refinement.momentum_error(plan, model.tables.constant, left)
     assert failed == 0
     assert error <= refinement.LEAST * tolerance
-
-
-def test_only_contacts_of_two_bodies_ask_for_weak_pivot_blocks():
-    model = star()
-    plan = model.tables.plan
-    count = int(plan[layout.CONTACTS])
-    for k in range(count):  # the first one is that of the hub with the ground, then limits
-        contacts = np.zeros(count * layout.CONTACT_WORK)
-        assert not join_bodies(plan, with_list(plan, contacts))
-        for one in {0, k}:
-            contacts[one * layout.CONTACT_WORK + layout.ACTIVE_AT] = 1.0
-        assert join_bodies(plan, with_list(plan, contacts)) == (k > 0)

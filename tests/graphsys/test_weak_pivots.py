@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 
 import graphsys as gs
-from graphsys import kernels
-from graphsys.kernels.base.layout import ARENA_SIZE, work_sizes
 from graphsys.kernels.blocks.weak import WEAK
 from graphsys.kernels.single.refinement import FINE
 
@@ -99,23 +97,6 @@ def test_the_rule_that_does_not_depend_on_units_finds_the_same_blocks():
         scale = np.abs(A).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
         error[weak] = np.abs(A @ x - b).max() / scale
     assert error[True] <= 200 * EPS < 1e-12 < error[False]
-
-
-def test_plain_factors_are_those_of_the_rule_that_takes_no_blocks():
-    graph = GRAPHS["net"]
-    system = system_of(graph, stiff(graph, 30.0 / WEAK, False, 6, 0), False, 6)
-    found = {}
-    for weak in (False, True):
-        program = system.analyze().refining(weak).program
-        arena, magnitude, _ = (np.zeros(size) for size in work_sizes(program, 1))
-        for factorize in (kernels.factorize, kernels.factorize_plain):
-            assert factorize(program, system.values, 0.0, magnitude, arena, np.zeros(3)) == 0
-            found[weak, factorize] = arena[: program[ARENA_SIZE]].copy()
-
-    of_none, of_some = found[False, kernels.factorize], found[True, kernels.factorize]
-    assert not np.array_equal(of_some, of_none)
-    for weak in (False, True):
-        np.testing.assert_array_equal(found[weak, kernels.factorize_plain], of_none)
 
 
 def test_refined_solutions_need_no_more_than_one_step():

@@ -446,16 +446,6 @@ def add_contacts(plan, contacts, values):
 
 
 @kernel
-def join_bodies(plan, contacts):
-    """True if any of the contacts that act is one of two bodies."""
-    for nth in range(acting_contacts(plan, contacts)):
-        at = plan[CONTACT_AT] + acting_contact(plan, contacts, nth) * CONTACT_FIELDS
-        if plan[at + A] < plan[BODIES] and plan[at + B] < plan[BODIES]:
-            return True
-    return False
-
-
-@kernel
 def clear_pair(plan, k, last, values):
     """Blocks between the bodies of a contact <- 0, but at the place ``last``; the new place."""
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS

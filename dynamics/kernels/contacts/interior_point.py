@@ -130,7 +130,7 @@ def interior_attempt(
             kept[i] = r[i]
         most = condense_without_barrier(plan, constant, h, least, x, c, contacts, r)
         add_contacts(plan, contacts, values)
-        if factorize_system(plan, constant, program, h, False, True, solver) != 0:
+        if factorize_system(plan, constant, program, h, True, solver) != 0:
             return SINGULAR
         info[FACTORIZATIONS] += 1.0
         predicts = most > ARRIVED * least

@@ -17,7 +17,6 @@ from dynamics.kernels.contacts.condensation import (
     chord_steps,
     clear_acting,
     condense,
-    join_bodies,
     steps_of,
     take_step,
 )
@@ -119,8 +118,7 @@ def path_attempt(
             assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
             add_contacts(plan, contacts, values)
-            plain = not join_bodies(plan, contacts)  # stiff contacts of two alone make blocks weak
-            if factorize_system(plan, constant, program, h, plain, rows > 0, solver) != 0:
+            if factorize_system(plan, constant, program, h, rows > 0, solver) != 0:
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
             fresh = rows == 0

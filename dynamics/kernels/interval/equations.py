@@ -48,7 +48,7 @@ def factorize(plan, constant, program, equations, rough, part, work, solver):
         add_user_slopes(plan, h, node.f, values)
     if part < 1.0:
         relax(plan, constant, part, values)
-    return factorize_system(plan, constant, program, h, False, False, solver)
+    return factorize_system(plan, constant, program, h, False, solver)
 
 
 @inlined

@@ -33,7 +33,7 @@ from dynamics.kernels.base.layout import (
 from dynamics.kernels.base.settings import CONTACT_TOLERANCE, TOLERANCE
 from dynamics.kernels.interval.newton import EPS
 from dynamics.kernels.interval.residual import extent
-from graphsys.kernels import factorize, factorize_plain, solve
+from graphsys.kernels import factorize, solve
 
 
 @inlined
@@ -80,7 +80,7 @@ def in_plane(plan, constant, h, planar, r):
 
 
 @lazy("int")
-def factorize_in_plane(plain, solver):
+def factorize_in_plane(solver):
     """Factors of the blocks in the plane; as `factorize`."""
     planar = solver.planar
     table, values = planar.table, planar.values
@@ -88,10 +88,6 @@ def factorize_in_plane(plain, solver):
     for k in range(table[ENTRIES]):
         values[k] = solver.values[table[at + k]]
     program = planar.program
-    if plain:
-        return factorize_plain(
-            program, values, 1e-15, solver.magnitude, solver.factors, solver.status
-        )
     return factorize(program, values, 1e-15, solver.magnitude, solver.factors, solver.status)
 
 
@@ -111,21 +107,19 @@ def solve_in_plane(solver, rhs, solution):
 
 
 @kernel
-def factorize_system(plan, constant, program, h, plain, whole, solver):
+def factorize_system(plan, constant, program, h, whole, solver):
     """Factors of the matrix, of its blocks in the plane if the right-hand side lies there.
 
-    0, or not. ``plain``: no pivot block is weak. ``whole``: in any case all blocks.
+    0, or not. ``whole``: in any case all blocks.
     """
     planar = solver.planar
     if planar.program.size > 0:
         planar.state[TAKEN] = 1.0
         if not whole and in_plane(plan, constant, h, planar, pointer(solver.rhs, 0)):
-            if factorize_in_plane(plain, solver) == 0:
+            if factorize_in_plane(solver) == 0:
                 return 0
         planar.state[TAKEN] = 0.0
     values, magnitude = solver.values, solver.magnitude
-    if plain:
-        return factorize_plain(program, values, 1e-15, magnitude, solver.factors, solver.status)
     return factorize(program, values, 1e-15, magnitude, solver.factors, solver.status)
 
 

@@ -17,7 +17,6 @@ from graphsys.kernels.base.layout import (
     LOAD_FIELDS,
     LOADS,
     LOWER,
-    NO_BLOCKS,
     NODES,
     PANEL_FIELDS,
     PIVOT_RATIO,
@@ -128,31 +127,17 @@ def factorize(
             return STALE
         if only_scalars(program):
             return factorize_rows(program, values, tolerance, magnitude, arena, info)
-        rule = program[REFINED]
-        return _factorize_nodal(program, rule, values, tolerance, magnitude, arena, info)
-    return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
-
-
-@kernel
-def factorize_plain(program, values, tolerance, magnitude, arena, info):
-    """`factorize`; where all nodes are small, no pivot block is taken as weak."""
-    if program[PROGRAM_VERSION] != VERSION:
-        return STALE
-    if program[NODES] > 0:
-        if not is_real(arena):
-            return STALE
-        if only_scalars(program):
-            return factorize_rows(program, values, tolerance, magnitude, arena, info)
-        return _factorize_nodal(program, NO_BLOCKS, values, tolerance, magnitude, arena, info)
+        return _factorize_nodal(program, values, tolerance, magnitude, arena, info)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 
 
 @lazy("int")
-def _factorize_nodal(program, rule, values, tolerance, magnitude, arena, info):
-    """`factorize_nodal` by a rule, without a vector; then the other supernodes."""
+def _factorize_nodal(program, values, tolerance, magnitude, arena, info):
+    """`factorize_nodal`, without a vector; then the other supernodes."""
     rest = program[NODES] < program[SUPERNODES]
     if rest:
         _load_rest(program, values, magnitude, arena)
+    rule = program[REFINED]
     failed = factorize_by(program, rule, values, tolerance, magnitude, arena, info, None)
     if rest and failed == 0:
         failed = _eliminate_rest(program, tolerance, magnitude, arena, info)
