@@ -12,10 +12,10 @@ from dynamics.kernels.base.six import largest, most_of, nothing, products
 from dynamics.kernels.interval.planar import solve_system
 from graphsys.kernels import subtract_matrix_product
 
-#: Error of momenta that a solution of the linear equations may leave: part of that before the
-#: iteration, and part of the tolerance.
-LEFT, LEAST = 1e-3, 0.1
-#: Steps of refinement at most.
+#: Part of the error of momenta before the iteration that a solution of the linear equations may
+#: leave, or the tolerance. At 0.1, a humanoid at rest takes 1.14 times the factorizations.
+LEFT = 1e-3
+#: Steps of refinement at most. Without any, a driven ant takes 2.7 times the factorizations.
 REFINEMENTS = 3
 
 
@@ -42,7 +42,7 @@ def solve_refined(plan, constant, program, before, tolerance, solver):
             size, start, first, neighbor, diagonal, block, solver.values, False, solver.solution,
             0, left,
         )  # fmt: skip
-        if momentum_error(plan, constant, left) <= max(LEFT * before, LEAST * tolerance):
+        if momentum_error(plan, constant, left) <= max(LEFT * before, tolerance):
             return
         solve_system(program, solver, left, change)
         for i in range(rows):
