@@ -35,13 +35,14 @@ from dynamics.kernels.contacts.condensation import (
 from dynamics.kernels.contacts.islands import contact_island, record_of
 from dynamics.kernels.contacts.rows import acting_contact, acting_contacts, is_dry_friction
 
-#: Mean gamma s over the last barrier, below which there is no more to predict.
+#: Mean gamma s over the last barrier, below which there is no more to predict. If all iterations
+#: predict, heaps of 200 shapes take 2 times the factorizations.
 ARRIVED = 1.5
-#: Part of the way to a bound that a step may go: nearer, the next step finds itself off centre.
-CLOSEST = 0.999
-#: Least part of the way to a bound that a step may go.
-SHORTEST = 0.95
-#: Least gamma s after an iteration, over the barrier.
+#: Part of the way to a bound that a step may go. At 0.99, heaps of 5 and 200 shapes take 1.04 and
+#: 1.13 times the factorizations.
+CLOSEST = 0.95
+#: Least gamma s after an iteration, over the barrier. Without it, dominoes take 2.6 times the
+#: factorizations, heaps of 20 shapes 1.16 times.
 CENTRED = 0.1
 
 
@@ -154,9 +155,7 @@ def bounded_steps(plan, du, c, contacts, dc):
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         step_of(plan, k, NEXT_AT, du, contacts, dc)
-        island = contact_island(plan, contacts, k)
-        most = max(SHORTEST, min(CLOSEST, 1.0 - contacts[island + AIM]))
-        shorten(island, slot_of(plan, k), most, c, dc, contacts)
+        shorten(contact_island(plan, contacts, k), slot_of(plan, k), CLOSEST, c, dc, contacts)
 
 
 @kernel
