@@ -89,7 +89,6 @@ def interior_attempt(
     h,
     spacing,
     settings,
-    known,
     node,
     # In and out:
     motion,
@@ -102,15 +101,13 @@ def interior_attempt(
 ):  # fmt: skip
     """Solve the open islands of an interval from the guess x, c; iterations, or what went wrong.
 
-    Each is settled or lost then. ``known``: see `place_on_path`.
+    Each is settled or lost then.
     """
     x, r, dx, kept, c, dc = work.x, work.r, work.dx, work.kept, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
     least, found, last = settings[BARRIER], pointer(info, NEAREST), groups_at_end(plan)
-    if place_on_path(
-        plan, constant, h, spacing, least, True, known, node, motion, trial, work, found
-    ) != 0:  # fmt: skip
+    if place_on_path(plan, constant, h, spacing, least, True, node, motion, trial, work, found):
         return USER_FAILED
     start_attempt(plan, contacts)
     cleared = -1
@@ -236,7 +233,6 @@ def interior(
     for i in range(plan[ROWS]):
         x[n + i] = h * motion.mu[i]
     open_all(plan, contacts)
-    known = True
     for _ in range(ATTEMPTS):
         warm = info[COLD_START] == 0.0
         if warm:
@@ -246,8 +242,8 @@ def interior(
             )  # fmt: skip
         else:
             done = interior_attempt(
-                plan, constant, program, h, spacing, settings, known, node, motion, trial, work,
-                solver, info,
+                plan, constant, program, h, spacing, settings, node, motion, trial, work, solver,
+                info,
             )  # fmt: skip
         if done == USER_FAILED:
             return done
@@ -256,7 +252,7 @@ def interior(
         if count(plan, contacts, LOST) == 0:
             if not find_passed(plan, constant, h, x, trial, pointer(info, NEAREST), contacts):
                 return done
-            info[COLD_START], known = 0.0, False  # the solution is a good guess
+            info[COLD_START] = 0.0  # the solution is a good guess
             continue
         if warm:
             info[COLD_START] = 1.0

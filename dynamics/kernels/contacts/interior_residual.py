@@ -76,21 +76,17 @@ def weigh(plan, constant, h, node, c, trial, work):
 
 
 @kernel
-def place_on_path(
-    plan, constant, h, spacing, least, cold, known, node, motion, trial, work, found
-):  # fmt: skip
+def place_on_path(plan, constant, h, spacing, least, cold, node, motion, trial, work, found):
     """Contacts that can act in open islands, each on its central path at the guess x; 0 or 1.
 
     A cold start has one barrier for each island, a warm one a barrier for each contact. 1 is a
-    user's failure. ``spacing`` is 0, or positive where lengths vary. Rows at the guess are
-    ``known`` where a start from there has been lost.
+    user's failure. ``spacing`` is 0, or positive where lengths vary.
     """
     x, c, contacts = work.x, motion.c, work.contacts
     list_between_open(plan, contacts)
     reach = max(CLOSE, REACH * least)
-    if not (known and spacing == 0.0):
-        if contact_rows(plan, constant, h, node, x, reach, found, contacts) != 0:
-            return 1
+    if contact_rows(plan, constant, h, node, x, reach, found, contacts) != 0:
+        return 1
     if spacing > 0.0:
         stop_impacts(plan, constant, h, x, contacts)
         centre_friction(plan, constant, h, node, motion.u, trial, found, contacts)

@@ -85,9 +85,7 @@ def path_attempt(
     contacts, values = work.contacts, pointer(solver.values, 0)
     least, found, last = settings[BARRIER], pointer(info, NEAREST), groups_at_end(plan)
     unknowns, tolerance = TWIST * plan[BODIES] + plan[ROWS], settings[CONTACT_TOLERANCE]
-    if place_on_path(
-        plan, constant, h, spacing, least, False, False, node, motion, trial, work, found
-    ) != 0:  # fmt: skip
+    if place_on_path(plan, constant, h, spacing, least, False, node, motion, trial, work, found):
         return USER_FAILED
     start_attempt(plan, contacts)
     rows, fresh, cleared = 0, False, -1
