@@ -157,7 +157,6 @@ def boxes_above_each_other():
 
 
 def test_corners_act_if_speeds_along_their_rows_lead_to_the_half_space():
-    # whatever an upper bound of the speeds leaves out before there are rows
     model, rng, acting = boxes_above_each_other(), np.random.default_rng(5), []
     plan, constant = model.tables.plan, model.tables.constant
     places = plan[layout.CONTACT_AT] + layout.CONTACT_FIELDS * np.arange(plan[layout.CONTACTS])
@@ -181,24 +180,6 @@ def test_corners_act_if_speeds_along_their_rows_lead_to_the_half_space():
         np.testing.assert_array_equal(found, every[:, layout.GAP_AT] < way)
         acting.append(found.mean())
     assert min(acting) < 0.3 < 0.9 < max(acting)
-
-
-def test_distances_of_corners_that_were_left_out_are_those_of_all():
-    model, rng, found = boxes_above_each_other(), np.random.default_rng(6), np.zeros(10)
-    plan, constant = model.tables.plan, model.tables.constant
-    for _ in range(10):
-        state = model.initial_state()
-        state.pose[:, :3] += 0.05 * rng.normal(size=(len(state.pose), 3))
-        state.pose[:, 3:] = [rotation.random(rng) for _ in state.pose]
-        node, u = node_of(model, state), np.zeros(6 * len(state.pose))
-        gaps = []
-        for mark in (1.0, layout.LEFT_OUT):
-            work = np.zeros((plan[layout.CONTACTS], layout.CONTACT_WORK))
-            work[:, layout.ACTIVE_AT] = mark
-            assert contact_gaps(plan, constant, H, u, node, found, work.ravel()) == 0
-            gaps.append(work[:, layout.GAP_AT])
-        np.testing.assert_allclose(*gaps, rtol=0, atol=1e-15)  # eight roundings at a metre
-        assert np.abs(gaps[0]).min() > 0.0
 
 
 def test_a_bounce_reverses_a_part_of_the_speed_where_the_gap_closes_in_the_interval():

@@ -27,7 +27,6 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import dot, load3, load4, multiply_matrix, rotate, rotate_back
-from dynamics.kernels.rows.rows import turned_back
 
 PLANE_SPHERE = 0  # half-space of a, sphere (or point) of b
 SPHERE_SPHERE = 1
@@ -138,32 +137,6 @@ def rim(axis, normal, radius):
     arm = radius * ((1.0 - 2.0 * ROUND * ROUND * w) / length + 4.0 * ROUND * w)
     reach = radius * (length - ROUND * w * w)
     return reach, (arm * down[0], arm * down[1], arm * down[2])
-
-
-@kernel
-def same_half_space(plan, constant, at, c, last, c_last):
-    """True if two contacts have both bodies and the half-space of a in common."""
-    same = plan[at + A] == plan[last + A] and plan[at + B] == plan[last + B]
-    for j in range(CONTACT_A, SECOND_A + 3):
-        same = same and constant[c + j] == constant[c_last + j]
-    return same
-
-
-@kernel
-def facing(plan, constant, at, c, pose, matrix):
-    """Normal of a half-space of a, in the world's frame and in that of b; height of b above it."""
-    a, b = plan[at + A], plan[at + B]
-    local = load3(constant, c + SECOND_A)
-    n = multiply_matrix(matrix, 9 * a, local)
-    between = subtract3(load3(pose, POSE * b), load3(pose, POSE * a))
-    height = dot(n, between) - dot(local, load3(constant, c + CONTACT_A))
-    return n, turned_back(matrix, 9 * b, n), height
-
-
-@kernel
-def sphere_distance(constant, c, n_b, height):
-    """Distance of a sphere of b from a half-space, given `facing`."""
-    return height + dot(n_b, load3(constant, c + CONTACT_B)) - constant[c + RADIUS_B]
 
 
 @kernel

@@ -14,7 +14,6 @@ from dynamics.kernels.base.layout import (
     BODY_SIZE,
     CONES,
     CONTACT_AT,
-    CONTACT_B,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
     CONTACT_KIND,
@@ -31,7 +30,6 @@ from dynamics.kernels.base.layout import (
     GROUPS,
     JOINTS,
     LARGEST_INERTIA,
-    LEFT_OUT,
     LIMIT,
     LIMITED_ROW,
     MASS,
@@ -41,8 +39,6 @@ from dynamics.kernels.base.layout import (
     NORMAL_AT,
     OF_PLANE,
     OF_RATE,
-    POSE,
-    RADIUS_B,
     RESTITUTION,
     RESTITUTION_AT,
     ROTORS,
@@ -63,14 +59,8 @@ from dynamics.kernels.base.six import nothing, products, total_of
 from dynamics.kernels.contacts.geometry import (
     DRY_FRICTION,
     LIMITED,
-    PLANE_RIM,
-    PLANE_SPHERE,
     TINY,
-    facing,
     gap,
-    same_half_space,
-    sphere_distance,
-    subtract3,
 )
 from dynamics.kernels.interval.matrix import stretch
 from dynamics.kernels.rows.rows import turned_back, write
@@ -266,46 +256,6 @@ def friction_rows(plan, k, node, sign, found, out, to):
 
 
 @kernel
-def is_of_half_space(plan, at):
-    """True for contacts with half-spaces, whose gap is negative on all of the far side."""
-    kind = plan[at + CONTACT_KIND]
-    return kind == PLANE_SPHERE or kind == PLANE_RIM
-
-
-@kernel
-def fastest_approach(plan, at, u, found):
-    """Upper bound of sum_j |N_j u_j| of a contact, after `gap`."""
-    normal, speed = load3(found, NORMAL_AT), 0.0
-    for side in range(2):
-        body = plan[at + B] if side == 1 else plan[at + A]
-        if body < plan[BODIES]:
-            arm, omega = load3(found, ARM_A_AT + 3 * side), load3(u, TWIST * body + 3)
-            speed += math.sqrt(dot(arm, arm) * dot(omega, omega))
-            for j in range(3):
-                speed += abs(normal[j] * u[TWIST * body + j])
-    return speed
-
-
-@kernel
-def drift(plan, at, pose, n, u):
-    """Sum of |n_j v_j|, |omega| of a and of b, distance of their centres: see `contact_rows`."""
-    speed, a, b = 0.0, plan[at + A], plan[at + B]
-    omega_a, omega_b = 0.0, 0.0
-    if a < plan[BODIES]:
-        omega = load3(u, TWIST * a + 3)
-        omega_a = math.sqrt(dot(omega, omega))
-        for j in range(3):
-            speed += abs(n[j] * u[TWIST * a + j])
-    if b < plan[BODIES]:
-        omega = load3(u, TWIST * b + 3)
-        omega_b = math.sqrt(dot(omega, omega))
-        for j in range(3):
-            speed += abs(n[j] * u[TWIST * b + j])
-    between = subtract3(load3(pose, POSE * b), load3(pose, POSE * a))
-    return speed, omega_a, omega_b, math.sqrt(dot(between, between))
-
-
-@kernel
 def contact_rows(
     # Tables:
     plan,
@@ -322,39 +272,16 @@ def contact_rows(
 ):  # fmt: skip
     """Rows N of listed contacts at the node, all of those that can act; 0, or 1 + a failure.
 
-    Contacts with half-spaces that cannot act may be without rows.
-
     A contact acts if its bodies can close its gap in the interval: at their speeds, whatever their
     directions, and its unit of acceleration; or within ``reach``, over its unit of length.
     """
-    n, last, c_last = plan[BODIES], -1, -1
-    facts, moves = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0), (0.0, 0.0, 0.0, 0.0)
+    n = plan[BODIES]
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         w = k * CONTACT_WORK
         a, b = plan[at + A], plan[at + B]
-        if plan[at + CONTACT_KIND] == PLANE_SPHERE and contacts[w + ACTIVE_AT] < MUST_ACT:
-            # most are farther than an upper bound of `fastest_approach` leads
-            if last < 0 or not same_half_space(plan, constant, at, c, last, c_last):
-                facts = facing(plan, constant, at, c, node.pose, node.matrix)
-                moves = drift(plan, at, node.pose, facts[0], u)
-                last, c_last = at, c
-            distance = sphere_distance(constant, c, facts[1], facts[2])
-            point = load3(constant, c + CONTACT_B)
-            arm = math.sqrt(dot(point, point)) + constant[c + RADIUS_B]
-            speed = moves[0] + moves[1] * (moves[3] + arm + abs(distance)) + moves[2] * arm
-            way = h * (speed + h * constant[c + FALL])
-            if distance >= way + reach * constant[c + CONTACT_LENGTH]:
-                contacts[w + SPEED_AT], contacts[w + ACTIVE_AT] = 0.0, 0.0
-                continue
-        if is_of_half_space(plan, at) and contacts[w + ACTIVE_AT] < MUST_ACT:
-            gap(plan, constant, at, c, node.pose, node.matrix, found)
-            way = h * (fastest_approach(plan, at, u, found) + h * constant[c + FALL])
-            if found[DISTANCE_AT] >= way + reach * constant[c + CONTACT_LENGTH]:
-                contacts[w + SPEED_AT], contacts[w + ACTIVE_AT] = 0.0, 0.0
-                continue  # most: without rows
         distance, failed = normal_row(plan, constant, k, node, found, contacts, w + W_AT)
         if failed:
             return 1 + k
@@ -425,13 +352,9 @@ def turn(E, W, at):
 
 @kernel
 def gaps(plan, constant, h, u, trial, found, contacts):
-    """Gap and row N of contacts that act at the end, stretched to velocities: `contact_rows`.
-
-    Of those with half-spaces that were left out the gap alone.
-    """
+    """Gap and row N of listed contacts at the end, stretched to velocities: `contact_rows`."""
     n, E = plan[BODIES], stretch(h, u, 0)
     one, two, E_one, E_two = 0, 0, E, E  # most contacts have the bodies of the one before
-    last, c_last, facts = -1, -1, ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0)
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
@@ -442,21 +365,12 @@ def gaps(plan, constant, h, u, trial, found, contacts):
             for j in range(SLOPES):
                 contacts[w + NEXT_AT + j] = contacts[w + W_AT + j]
             continue
-        if contacts[w + ACTIVE_AT] == LEFT_OUT and plan[at + CONTACT_KIND] == PLANE_SPHERE:
-            if last < 0 or not same_half_space(plan, constant, at, c, last, c_last):
-                facts = facing(plan, constant, at, c, trial.pose, trial.matrix)
-                last, c_last = at, c
-            contacts[w + GAP_AT] = sphere_distance(constant, c, facts[1], facts[2])
-            continue
         if plan[at + CONTACT_KIND] == LIMITED:
             distance = limit_row(plan, constant, at, c, trial.g, trial.G, contacts, w + NEXT_AT)
         else:
             if gap(plan, constant, at, c, trial.pose, trial.matrix, found) != 0:
                 return 1 + k
             distance = found[DISTANCE_AT]
-            if contacts[w + ACTIVE_AT] == LEFT_OUT and is_of_half_space(plan, at):
-                contacts[w + GAP_AT] = distance
-                continue
             arm_a, arm_b = load3(found, ARM_A_AT), load3(found, ARM_B_AT)
             normal = load3(found, NORMAL_AT)
             point_row(trial.matrix, a, b, arm_a, arm_b, normal, contacts, w + NEXT_AT)
