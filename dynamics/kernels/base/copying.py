@@ -37,6 +37,13 @@ else:
 
 
 @kernel
+def clear(x):
+    """x <- 0."""
+    for i in range(x.size):
+        x[i] = 0.0
+
+
+@kernel
 def copy(source, target):
     """target <- source."""
     copy_numbers(source, 0, target, 0, source.size)

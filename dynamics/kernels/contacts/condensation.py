@@ -446,42 +446,6 @@ def add_contacts(plan, contacts, values):
 
 
 @kernel
-def clear_pair(plan, k, last, values):
-    """Blocks between the bodies of a contact <- 0, but at the place ``last``; the new place."""
-    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-    if plan[at + AB_AT] == last:  # contacts of the same bodies mostly follow each other
-        return last
-    for place in (plan[at + AB_AT], plan[at + BA_AT]):
-        if place >= 0:
-            for j in range(0, 36, 6):
-                put(values, place + j, nothing())
-    return plan[at + AB_AT]
-
-
-@kernel
-def clear_pairs(plan, values):
-    """Blocks between the bodies of contacts <- 0, before anything is added."""
-    last = -1
-    for k in range(plan[CONTACTS]):
-        last = clear_pair(plan, k, last, values)
-
-
-@kernel
-def clear_acting(plan, cleared, contacts, values):
-    """`clear_pairs` of contacts that act, of all if other than ``cleared`` are left; their number.
-
-    Within an attempt contacts only leave the list of those that act.
-    """
-    last, acting = -1, acting_contacts(plan, contacts)
-    if acting != cleared:
-        clear_pairs(plan, values)
-        return acting
-    for nth in range(acting):
-        last = clear_pair(plan, acting_contact(plan, contacts, nth), last, values)
-    return acting
-
-
-@kernel
 def numbers_of(plan, at):
     """Numbers of a contact in a state: `layout.slots_of`."""
     facets = plan[at + FACETS]

@@ -5,6 +5,7 @@ solves twice: a predictor step without barrier determines how far the barrier ma
 starts cold, where `path_newton` has not arrived.
 """
 
+from dynamics.kernels.base.copying import clear
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
@@ -28,7 +29,7 @@ from dynamics.kernels.base.layout import (
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import COLD_START, FACTORIZATIONS, NEAREST
-from dynamics.kernels.contacts.condensation import add_contacts, clear_acting
+from dynamics.kernels.contacts.condensation import add_contacts
 from dynamics.kernels.contacts.interior_passes import (
     ARRIVED,
     advance,
@@ -110,7 +111,6 @@ def interior_attempt(
     if place_on_path(plan, constant, h, spacing, least, True, node, motion, trial, work, found):
         return USER_FAILED
     start_attempt(plan, contacts)
-    cleared = -1
     for iteration in range(MOST_ITERATIONS):
         speed, merit = weigh(plan, constant, h, node, c, trial, work)
         if not merit < 1e300 and lose_wrong(plan, contacts, r):
@@ -120,8 +120,7 @@ def interior_attempt(
         if settle(plan, constant, h, settings, node, c, work, info) == 0:
             return iteration
         hold(plan, contacts, r)
-        # before: dampers may join the same bodies
-        cleared = clear_acting(plan, cleared, contacts, values)
+        clear(solver.values)  # blocks between bodies that contacts and dampers join
         assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
         for i in range(unknowns):
             kept[i] = r[i]

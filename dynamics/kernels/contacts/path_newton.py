@@ -6,6 +6,7 @@ hundredfold per iteration. If contacts keep changing between open and closed, or
 sliding, `gauss_seidel` decides. If the iteration does not converge, `interior_point` starts cold.
 """
 
+from dynamics.kernels.base.copying import clear
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, FACTORED_AT, ROWS, STIFF_NUMBERS, TWIST
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
@@ -15,7 +16,6 @@ from dynamics.kernels.contacts.central_path import follow
 from dynamics.kernels.contacts.condensation import (
     add_contacts,
     chord_steps,
-    clear_acting,
     condense,
     steps_of,
     take_step,
@@ -88,7 +88,7 @@ def path_attempt(
     if place_on_path(plan, constant, h, spacing, least, False, node, motion, trial, work, found):
         return USER_FAILED
     start_attempt(plan, contacts)
-    rows, fresh, cleared = 0, False, -1
+    rows, fresh = 0, False
     for iteration in range(PATIENCE + 1):
         speed, merit = weigh(plan, constant, h, node, c, trial, work)
         lost = not merit < 1e300 and lose_wrong(plan, contacts, r)
@@ -111,8 +111,7 @@ def path_attempt(
             if again or (iteration > 0 and iteration % ROUND == 0):
                 part = AGAIN if again else 1.0
                 rows = undecided(plan, constant, h, tolerance, part, x, c, r, contacts)
-            # before: dampers may join the same bodies
-            cleared = clear_acting(plan, cleared, contacts, values)
+            clear(solver.values)  # blocks between bodies that contacts and dampers join
             assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
             add_contacts(plan, contacts, values)

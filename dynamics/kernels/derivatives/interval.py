@@ -9,6 +9,7 @@ for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``
 import math
 
 from dynamics.kernels.base.arguments import Inputs, node_of_tuple
+from dynamics.kernels.base.copying import clear
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
@@ -48,7 +49,7 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
-from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs, condense, push_out
+from dynamics.kernels.contacts.condensation import add_contacts, condense, push_out
 from dynamics.kernels.contacts.rows import contact_rate, contact_rows, gaps, list_acting, list_all
 from dynamics.kernels.derivatives.arguments import (
     Columns,
@@ -161,10 +162,10 @@ def interval_slopes(
     n, columns, slots = plan[BODIES], dz.shape[0], plan[SLOTS]
     m = TWIST * n
     unknowns = m + plan[ROWS]
-    clear_pairs(plan, values)
     if plan[ROTORS] > 0:
         aim(plan, constant, control, node.g)
         mark_cuts(plan, constant, h, node.g, trial.g)
+    clear(values)
     assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
     add_own(plan, -0.5 * h, wrenches[0], values)
     if plan[CONTACTS] > 0:
