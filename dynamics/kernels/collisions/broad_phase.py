@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from dynamics.kernels.base.jit import inlined, kernel, record
 from dynamics.kernels.base.layout import POSE, TWIST
-from dynamics.kernels.base.quaternion import cross, dot, load3, load4, rotate
+from dynamics.kernels.base.quaternion import dot, load3, load4, rotate
 
 # One shape in its table of integers
 BODY = 0  # body, or the number of bodies for the world
@@ -52,9 +52,6 @@ SLACK = 1e-6
 FOUND = 0  # pairs that are near
 TESTED = 1  # pairs of shapes that were looked at
 COUNTS = 2
-
-#: Squared sine of the angle of two edges below which their cross product is no direction.
-PARALLEL = 1e-12
 
 
 @record
@@ -143,7 +140,7 @@ def above(size, out, plane):
 
 @kernel
 def apart(one, two, size_one, size_two, enough):
-    """Least distance of two bounds, at least: of spheres, else of boxes along their 15 axes."""
+    """Least distance of two bounds, at least: of spheres, else of boxes along their 6 axes."""
     a, b = load3(one, PLACED_CENTRE), load3(two, PLACED_CENTRE)
     way = (b[0] - a[0], b[1] - a[1], b[2] - a[2])
     best = math.sqrt(dot(way, way)) - size_one[RADIUS] - size_two[RADIUS]
@@ -153,18 +150,6 @@ def apart(one, two, size_one, size_two, enough):
         axis = load3(one, AXES + 3 * k) if k < 3 else load3(two, AXES + 3 * (k - 3))
         found = abs(dot(way, axis)) - box_reach(size_one, one, axis)
         best = max(best, found - box_reach(size_two, two, axis))
-    if best >= enough:
-        return best
-    for i in range(3):
-        for j in range(3):
-            across = cross(load3(one, AXES + 3 * i), load3(two, AXES + 3 * j))
-            square = dot(across, across)
-            if square < PARALLEL:
-                continue
-            length = 1.0 / math.sqrt(square)
-            axis = (length * across[0], length * across[1], length * across[2])
-            found = abs(dot(way, axis)) - box_reach(size_one, one, axis)
-            best = max(best, found - box_reach(size_two, two, axis))
     return best
 
 
