@@ -44,9 +44,9 @@ ROUNDING = 1e-7
 #: Iterations without half the error of contacts that end an island's, and the error that it may
 #: have then, over the tolerance: where friction is at its limit, Newton's method may cycle.
 STALLS, ROUGH = 3.0, 1e3
-#: Distance within which contacts act in any interval, over the unit of length: the least, and that
-#: over the barrier, which holds up the unit of acceleration at a distance of 1.
-CLOSE, REACH = 1e-9, 30.0
+#: Distance within which contacts act in any interval, over the unit of length and the barrier, which
+#: holds up the unit of acceleration at 1 (test_a_larger_barrier_smooths_and_none_makes_it_infinite).
+REACH = 30.0
 
 
 @kernel
@@ -84,8 +84,7 @@ def place_on_path(plan, constant, h, spacing, least, cold, node, motion, trial, 
     """
     x, c, contacts = work.x, motion.c, work.contacts
     list_between_open(plan, contacts)
-    reach = max(CLOSE, REACH * least)
-    if contact_rows(plan, constant, h, node, x, reach, found, contacts) != 0:
+    if contact_rows(plan, constant, h, node, x, REACH * least, found, contacts) != 0:
         return 1
     if spacing > 0.0:
         stop_impacts(plan, constant, h, x, contacts)
