@@ -59,11 +59,15 @@ from dynamics.kernels.contacts.single_contact import contact_alone
 from graphsys.kernels import clear_side_by_side, row_places, solve, solve_side_by_side
 
 #: Error of a contact, or of the momenta of its bodies, over the tolerance, that is undecided.
+#: Without this method, a driven humanoid takes 1.3, a chain of 100 spheres 1.4 times the
+#: factorizations.
 OPEN = 3e5
-#: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them.
+#: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them:
+#: at 1e-3, a driven humanoid takes 1.4 times the factorizations.
 SWEEPS = 30
 CONVERGED = 1e-5
-#: Part of `OPEN` above which contacts join if the iterate after the method is still open.
+#: Part of `OPEN` above which contacts join if the iterate after the method is still open. Without
+#: that use, a chain of 100 spheres from a slope takes 1.13 times the factorizations.
 AGAIN = 1e-2
 
 

@@ -187,7 +187,8 @@ def find_passed(plan, constant, h, x, trial, found, contacts):
 def release_bounces(plan, constant, contacts):
     """Hold the gaps of contacts that bounced in islands that are lost; whether there were any.
 
-    Where a joint guides a body into the ground, friction can leave Newton's law without solution.
+    Where a joint guides a body into the ground, friction can leave Newton's law without solution
+    (test_a_bounce_that_friction_and_a_guide_forbid_gives_way).
     """
     bounced = False
     for k in range(plan[CONTACTS]):

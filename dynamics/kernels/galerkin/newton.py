@@ -19,7 +19,8 @@ from dynamics.kernels.interval.newton import EPS, Goal, make_attempt
 from dynamics.kernels.interval.residual import extent
 from graphsys import kernels as linear
 
-#: Intervals without another try after one that failed, at most.
+#: Intervals without another try after one that failed, at most. If every interval tries, rhombi of
+#: order 6 take 1.26 times as long.
 PAUSES = 64.0
 
 

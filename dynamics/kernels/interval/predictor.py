@@ -18,7 +18,8 @@ from dynamics.kernels.base.step_info import (
     LAST_LENGTH,
 )
 
-#: Contraction of Newton's method above which slope and bend alone are fitted.
+#: Contraction of Newton's method above which slope and bend alone are fitted
+#: (test_shaking_goes_on_only_where_newton_is_fast).
 SLOW = 0.05
 #: Ridge of the least-squares fit: it keeps the parts near those of a parabola.
 RIDGE = 1e-8
@@ -133,6 +134,7 @@ def advance_history(n, h, info, x, u, past):
         if info[EQUAL_LENGTHS] >= DIFFERENCE_WEIGHTS_SIZE:
             if info[CONTRACTION] > SLOW:
                 fit_bend(n, info, x, u, past)
+            # test_a_compliant_distance_is_an_implicit_spring_that_no_stiffness_upsets
             elif info[CONTRACTION] > 0.0 or info[EQUAL_LENGTHS] == DIFFERENCE_WEIGHTS_SIZE:
                 fit(n, info, x, u, past)
         info[EQUAL_LENGTHS] = min(info[EQUAL_LENGTHS] + 1.0, DIFFERENCE_WEIGHTS_SIZE + 1.0)

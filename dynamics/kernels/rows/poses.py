@@ -8,7 +8,8 @@ from dynamics.kernels.base.quaternion import dot, load3, load4, multiply_matrix,
 
 #: Largest |phi| of a step, phi the sine of half the angle that a body turns.
 MOST_TURN = 0.95
-#: |phi| of 0.6 rad, up to which one of several bodies may turn where contacts take part.
+#: |phi| of 0.6 rad, up to which one of several bodies may turn where contacts take part. If each
+#: counts by itself, heaps and driven walkers take 1.25 to 1.3 times the factorizations.
 ALONE = 0.2955202066613396
 
 

@@ -38,7 +38,8 @@ from dynamics.kernels.rows.forces import inner
 
 #: Part of the kinetic energy above which the change of velocities has an interval cut.
 LARGEST_ROTATION_ENERGY = 0.05
-#: Part of the largest turn below which the criterion is not evaluated.
+#: Part of the largest turn below which the criterion is not evaluated: four-bar windows take 1.1 to
+#: 1.16 times as long if it always is.
 CHECKED_TURN = 0.5
 
 
