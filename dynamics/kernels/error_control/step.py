@@ -59,8 +59,6 @@ GROWTH = 5.0
 SHRINKAGE = 0.1
 #: Exponents of the last error and of the one before over the order (Gustafsson's PI controller).
 PROPORTIONAL, INTEGRAL = 0.4, 0.7
-#: Growth below which the length stays, so that the predictor has intervals of one length.
-STEADY = 1.2
 #: Difference of short intervals over `UNSEEN`: several contacts on a face share what they leave.
 SHARED = 10.0
 #: Part of Newton's difference below which a difference is no larger in longer intervals, and the
@@ -157,7 +155,7 @@ def growth(order, again, drowned, error, info):
         return 1.0
     if drowned:
         return max(DOUBLED, min(GROWTH, part))
-    if 1.0 <= part < STEADY or error == 1.0:
+    if error == 1.0:
         return 1.0
     return max(SHRINKAGE, min(GROWTH, part))
 
