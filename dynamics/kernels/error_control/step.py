@@ -59,16 +59,18 @@ GROWTH = 5.0
 SHRINKAGE = 0.1
 #: Exponents of the last error and of the one before over the order (Gustafsson's PI controller).
 PROPORTIONAL, INTEGRAL = 0.4, 0.7
-#: Difference of short intervals over `UNSEEN`: several contacts on a face share what they leave.
+#: Difference of short intervals over `UNSEEN`: several contacts on a face share what they leave. At
+#: 1, a chain of 5 spheres takes 1.4 to 1.7 times the factorizations.
 SHARED = 10.0
 #: Part of Newton's difference below which a difference is no larger in longer intervals, and the
-#: growth there.
+#: growth there. Without them, that chain takes up to 1.9 times the factorizations.
 DROWNED = 0.1
 DOUBLED = 2.0
 #: Least part of the error that counts in the choice of the next length.
 LEAST = 1e-6
 #: Exponent of the length below which a difference that falls is that of a jump of velocities (1)
-#: or of forces (2), and the number of these that a step may have beyond those of contacts.
+#: or of forces (2), and the number of these that a step may have beyond those of contacts
+#: (test_a_force_that_jumps_is_located_by_the_error).
 ROUGH = 2.5
 KINKS = 32
 #: Shortest pair over the step whose difference may be that of Newton's method.
@@ -147,12 +149,10 @@ def choose_settings(settings, first, part, own):
 
 
 @kernel
-def growth(order, again, drowned, error, info):
+def growth(order, drowned, error, info):
     """Next length over this one after a pair with this error, or whose difference is Newton's."""
     error = max(error, LEAST)
     part = SAFETY * error ** (-INTEGRAL / order) * info[LAST_ERROR] ** (PROPORTIONAL / order)
-    if again and (part > 1.0 or drowned):
-        return 1.0
     if drowned:
         return max(DOUBLED, min(GROWTH, part))
     if error == 1.0:
@@ -300,7 +300,7 @@ def make_controlled_step(
                 intervals += 2.0
                 if not cut:
                     drowned = found < DROWNED * unseen(own.goal, h, length)
-                    part = growth(own.goal[ORDER], again, drowned, error, info)
+                    part = growth(own.goal[ORDER], drowned, error, info)
                     info[WANTED_LENGTH] = length * part
                     info[LAST_ERROR] = max(error, LEAST)
                 info[RESTITUTION_PART], again = 1.0, False
