@@ -31,7 +31,7 @@ from dynamics.kernels.base.step_info import IMPULSE_TERMS, STORED_STEPS, VELOCIT
 DIFFERENCES = 8
 FEWEST = 5
 #: Parts of the first four differences that impulses of loops go on with: one less the first sums of
-#: the coefficients of (0.15 + 0.85 d)^4.
+#: the coefficients of (0.15 + 0.85 d)^4 (test_impulses_of_loops_do_not_run_away).
 LOOPS = (0.99949375, 0.98801875, 0.89048125, 0.52200625)
 
 #: Ridge of the least-squares fit: it keeps the parts near those of a polynomial.
@@ -109,6 +109,7 @@ def choose(sums, full, parts):
     bb = bb * more + tiny - ratio * ab
     b = (be - ratio * ae) / bb
     a = ae / aa - ratio * b
+    # test_guesses_do_not_go_on_with_what_shakes
     if ee - a * ae - b * be < min(one, three):
         parts[0], parts[1], parts[2] = DIFFERENCES, 1.0 + a, 1.0 + b
 

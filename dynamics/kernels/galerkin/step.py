@@ -186,7 +186,8 @@ def interval(
             break
         if not goal.rough:
             break
-        info[MIDDLE_WAIT] = 1.0  # the next try is without the middle
+        # the next try is without the middle (test_a_pivot_that_vanishes_does_not_stop_a_step)
+        info[MIDDLE_WAIT] = 1.0
     if done < 0:
         return done
     if not part.last and largest_turn(plan[BODIES], s, nodes.turn) > settings[LARGEST_TURN]:
