@@ -51,8 +51,7 @@ class SpanningForest:
 def spanning_forest(graph: BlockGraph) -> SpanningForest:
     """Depth-first spanning forest, in linear time."""
     n = graph.size.size
-    order, parent, place = np.empty((3, n), np.int64)
-    depth_first(graph.neighbor_start, graph.neighbor, np.arange(n), place, order, parent)
+    place, (order, parent) = np.empty(n, np.int64), _searched(graph)
     place[order] = np.arange(n)
     lower = np.repeat(np.arange(n), np.diff(graph.neighbor_start))
     upper = graph.neighbor
@@ -60,6 +59,23 @@ def spanning_forest(graph: BlockGraph) -> SpanningForest:
     upper = upper[closing]
     components = int(np.count_nonzero(parent == -1))
     return SpanningForest(parent, lower[closing], upper, np.unique(upper), components)
+
+
+def connected_components(graph: BlockGraph) -> Ints:
+    """Connected component of each node, numbered by their first nodes, in linear time."""
+    order, parent = _searched(graph)
+    found = np.empty_like(order)
+    root = parent[order] < 0  # the last one of its component
+    found[order] = np.cumsum(root) - root
+    return found
+
+
+def _searched(graph: BlockGraph) -> tuple[Ints, Ints]:
+    """Nodes in depth-first order, and the parent of each in that search."""
+    n = graph.size.size
+    order, parent, place = np.empty((3, n), np.int64)
+    depth_first(graph.neighbor_start, graph.neighbor, np.arange(n), place, order, parent)
+    return order, parent
 
 
 def fundamental_cycles(graph: BlockGraph, forest: SpanningForest) -> tuple[Cycle, ...]:

@@ -58,6 +58,9 @@ WIDE_NODE = 16
 #: Power of machine epsilon above which a condition number may be one of a poor scaling: 1.4e3 in
 #: double precision, a seventh of 1e4, for the estimate is a lower bound.
 CLEAR = -0.2
+#: Power of machine epsilon from which pivot ratios of diagonally dominant matrices are no doubt:
+#: no multiplier exceeds 1, and half of the digits of a pivot are left.
+DOMINANT = 0.5
 #: Range of the exponents of an equilibration beyond which the equilibrated matrix is factorized:
 #: the floor of the backward error (`kernels.refinement.FLOOR`) could hide errors of small unknowns.
 WILD = 20
@@ -419,7 +422,7 @@ class Factorization:
         recurrence of the selected inverse loses more by small pivots than a solve does. Scalar
         matrices that are diagonally dominant need no delay: no multiplier exceeds 1. Nothing
         refines here, so that errors grow with the condition number: of two scalings, the one with
-        the smaller one is taken.
+        the smaller one is taken. It is at least the reciprocal of the pivot ratio.
 
         Parameters
         ----------
@@ -443,7 +446,10 @@ class Factorization:
         if not self.doubtful and self.fronts is None:
             return self, 0.0
         small = self.fronts is None or self.fronts.is_weak  # as pivots may be
-        dominant = delays and self.fronts is None and self._is_dominant(values)
+        dominant = self._is_dominant(values)
+        if dominant and self.pivot_ratio >= self.eps**DOMINANT:
+            return self, self.eps / self.pivot_ratio
+        dominant &= delays
         found, replace = self, delays and small and not dominant
         if not replace:
             error, condition = self.instability(values)
@@ -457,13 +463,16 @@ class Factorization:
         return found, max(error, self.eps) * condition
 
     def _is_dominant(self, values: Array) -> bool:
-        """True if the diagonal of a scalar matrix dominates its rows and columns, up to rounding.
+        """True if these are static factors of a scalar matrix that its diagonal dominates.
+
+        It does in rows and columns, up to rounding.
 
         Elimination then keeps dominance, and entries grow at most twofold (J. H. Wilkinson, Error
         analysis of direct methods of matrix inversion, J. ACM 8, 1961).
         """
         graph = self.symbolic.graph
-        if graph.size.max(initial=0) != 1 or graph.size.min(initial=1) != 1:
+        one_each = graph.size.max(initial=0) == 1 and graph.size.min(initial=1) == 1
+        if self.fronts is not None or not one_each:
             return False
         with np.errstate(all="ignore"):
             least = 2.0 * np.abs(values[graph.diagonal_at])
@@ -559,7 +568,8 @@ class Factorization:
         SingularPivotError
             As for `stable`.
         """
-        gain = self._gain(values)
+        sure = self.pivot_ratio >= self.eps**DOMINANT and self._is_dominant(values)
+        gain = 0.0 if sure else self._gain(values)
         refinable = gain < CONTRACTS
         if not refinable and (strict := self.with_strict_errors(values)) is not None:
             return strict

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.analysis.cycles import connected_components
 from graphsys.kernels.base.layout import BELOW, LOWER, PIVOTS, STARTS_AT, SUPERNODES
 from graphsys.matrix.graph import BlockGraph
 from graphsys.numeric.residuals import EPS, Matrix
@@ -152,14 +153,7 @@ def _relative(x: Array, size: Array, component: Ints) -> float:
 
 def _components(graph: BlockGraph) -> Ints:
     """Connected component of each row."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    ones, n = np.ones(graph.neighbor.size, np.int8), graph.size.size
-    _, of_node = connected_components(
-        csr_array((ones, graph.neighbor, graph.neighbor_start), (n, n))
-    )
-    return np.repeat(of_node, graph.size)
+    return np.repeat(connected_components(graph), graph.size)
 
 
 def _largest(x: Array, component: Ints) -> Array:

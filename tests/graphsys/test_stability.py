@@ -109,6 +109,29 @@ def test_a_positive_definite_matrix_does_not_grow():
         assert system.factorize().pivot_growth < 2.0
 
 
+@pytest.mark.parametrize("ground", [0.03, 1e-6])
+def test_factors_of_dominant_matrices_are_trusted_with_half_of_their_digits(ground):
+    # a star whose hub is grounded: det = ground times all other conductances, and the resistance
+    # from the ground to leaf k is 1 / ground + 1 / c_k
+    c = np.random.default_rng(0).uniform(0.5, 2.0, 12)
+    system = gs.System(nx.star_graph(12), 1, symmetric=True)
+    system[0, 0] = c.sum() + ground
+    system.set(range(1, 13), range(1, 13), c)
+    system.set([0] * 12, range(1, 13), -c)
+    ratio = ground / (c.sum() + ground)  # the hub's pivot is `ground`
+    factor = system.factorize(system.analyze(order := [*range(1, 13), 0]))
+
+    with mock.patch("graphsys.numeric.stability.instability") as measured:
+        _, logarithm = factor.slogdet()
+        inverse = factor.selected_inverse().diagonal()
+    assert not measured.called and factor.pivot_ratio == pytest.approx(ratio, rel=1e-6)
+    assert factor.refines and factor.symbolic.order == tuple(order)
+    slack = 12 * np.finfo(float).eps / ratio  # 12 roundings relative to the hub's diagonal
+    assert logarithm == pytest.approx(np.log(ground) + np.log(c).sum(), abs=slack)
+    exact = np.r_[1.0 / ground, 1.0 / ground + 1.0 / c]
+    assert np.abs(inverse / exact - 1.0).max() < slack
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 1e-8, 1e-10, 1e-12, 1e-14, 1e-16])
 def test_a_grounded_chain_of_bodies_and_joints_is_solved_for_every_compliance(epsilon):
     rng = np.random.default_rng(1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import graphsys as gs
 from graphsys import symbolic as symbolic_module
 from graphsys.analysis import ordering as orders
+from graphsys.analysis.cycles import connected_components
 from graphsys.compiler import DISABLE_JIT, Interpreted, Kernel
 from graphsys.families import random_system
 from graphsys.kernels.analysis import elimination
@@ -132,6 +133,9 @@ def test_the_papers_lists_hold_for_the_depth_first_order(n, extra, seed):
 
     components = nx.number_connected_components(graph)
     assert symbolic.n_components == components
+    of_node = connected_components(symbolic.graph).tolist()
+    parts = [{v for v, k in enumerate(of_node) if k == part} for part in range(components)]
+    assert parts == sorted(nx.connected_components(graph), key=min)  # by their first nodes
     assert len(symbolic.cycles) == symbolic.n_cycles
     assert symbolic.n_cycles == graph.number_of_edges() - n + components
     assert set(symbolic.loop_openers) == {cycle[0] for cycle in symbolic.cycles}
