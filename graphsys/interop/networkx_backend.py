@@ -8,13 +8,15 @@ of S by a selected inverse, where networkx inverts a dense matrix.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from itertools import chain
 from typing import Any
 
 import networkx as nx
 import numpy as np
 from networkx.utils import reverse_cuthill_mckee_ordering
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from graphsys.factor import Factor
 from graphsys.system import System
@@ -22,6 +24,7 @@ from graphsys.system import System
 __all__ = ["Backend", "ConvertedGraph", "backend", "edge_resistance"]
 
 Float = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: Right-hand sides of one solve: 256 columns of 10^5 nodes are 200 MB.
 COLUMNS = 256
@@ -56,19 +59,35 @@ class Grounded:
     ----------
     nodes : list of hashable
         Order of the nodes; the first one is grounded.
-    conductance : scipy sparse array, shape (n, n)
-        Symmetric adjacency; the diagonal does not count.
+    i, j : ndarray of int, shape (m,)
+        Ends of all edges but loops, by number; from i to j if the graph is directed.
+    conductance : ndarray, shape (m,)
+        Those of parallel edges are summed.
+    directed : bool, optional
+        Whether the diagonal has the sums of incoming edges only.
     """
 
-    def __init__(self, nodes: list[Hashable], conductance: Any) -> None:
-        self.nodes = nodes
-        self.conductance = conductance
-        laplacian = diags_array(conductance.sum(axis=0)) - conductance
+    def __init__(
+        self, nodes: list[Hashable], i: Ints, j: Ints, conductance: Float, directed: bool = False
+    ) -> None:
+        self.nodes, self.i, self.j, self.conductance = nodes, i, j, conductance
         self.factor: Factor | None = None
-        if len(nodes) > 1:
-            system = System.from_scipy(csr_array(laplacian)[1:, 1:], 1, symmetric=True)
-            # one factorization does not repay the time of nested dissection
-            self.factor = system.factorize(system.analyze("amd"))
+        n = len(nodes)
+        if n == 1:
+            return
+        degree = np.bincount(j, conductance, n)
+        inner = (i > 0) & (j > 0)
+        u, v, c = i[inner] - 1, j[inner] - 1, conductance[inner]
+        one_each = np.ones(n - 1, np.int64)
+        system = System.from_edges(u, v, one_each, symmetric=not directed)
+        graph, values = system.graph, system.values
+        np.subtract.at(values, graph.blocks_at(u, v), c)
+        if not directed:
+            degree += np.bincount(i, conductance, n)
+            np.subtract.at(values, graph.blocks_at(v, u), c)
+        values[graph.diagonal_at] = degree[1:]
+        # one factorization does not repay the time of nested dissection
+        self.factor = system.factorize(system.analyze("amd"))
 
     def solve(self, b: Float) -> Float:
         """Potentials of currents b, shape (n,) or (n, k); 0 at the first node."""
@@ -85,11 +104,12 @@ class Grounded:
             found[1:] = self.factor.selected_inverse().values[graph.diagonal_at]
         return found
 
-    def edges(self) -> tuple[Any, Any, Float]:
-        """Ends i < j of all edges, and their conductances."""
-        upper = self.conductance.tocoo()
-        keep = upper.row < upper.col
-        return upper.row[keep], upper.col[keep], upper.data[keep]
+    def edges(self) -> tuple[Ints, Ints, Float]:
+        """Ends i < j of all edges, sorted, and their conductances; parallel ones are one."""
+        n = len(self.nodes)
+        ends = np.minimum(self.i, self.j) * n + np.maximum(self.i, self.j)
+        ends, which = np.unique(ends, return_inverse=True)
+        return ends // n, ends % n, np.bincount(which, self.conductance, ends.size)
 
     def currents(self) -> Iterator[tuple[slice, Float]]:
         """Rows of the current-flow matrix, edge by edge: c (S_i - S_j), shape (edges, n)."""
@@ -104,34 +124,29 @@ class Grounded:
 
 def _grounded(G: Any, weight: Any, invert: bool = False, order: Any = None) -> Grounded:
     nodes = list(G) if order is None else list(order)
-    index = {node: k for k, node in enumerate(nodes)}
-    ends, values = [], []
-    for u, v, *found in G.edges(data=weight or False, default=1):
-        if u != v:
-            (w,) = found or (1.0,)
-            ends.append((index[u], index[v]))
-            values.append(1 / w if invert else w)
-    i, j = np.array(ends, np.int64).reshape(-1, 2).T
-    c = np.array(values, float)
+    index = dict(zip(nodes, range(len(nodes)), strict=True))
+    ends = np.fromiter(map(index.__getitem__, chain.from_iterable(G.edges())), np.int64)
+    ends = ends.reshape(-1, 2)
+    i, j = ends[ends[:, 0] != ends[:, 1]].T
+    c = np.ones(i.size)
+    if weight:
+        given = [w for u, v, w in G.edges(data=weight, default=1) if u != v]
+        c = np.array([1 / w for w in given] if invert else given, float)
     if not np.isfinite(c).all():
-        u, v = ends[int(np.flatnonzero(~np.isfinite(c))[0])]
-        raise nx.NetworkXError(f"weight of edge ({nodes[u]!r}, {nodes[v]!r}) is not finite")
-    both = (np.concatenate([c, c]), (np.concatenate([i, j]), np.concatenate([j, i])))
-    adjacency = csr_array(both, (len(nodes), len(nodes)))
-    if (c == 0).any() and _parts(adjacency) > 1:
+        k = int(np.flatnonzero(~np.isfinite(c))[0])
+        raise nx.NetworkXError(f"weight of edge ({nodes[i[k]]!r}, {nodes[j[k]]!r}) is not finite")
+    if (c == 0).any() and _parts(len(nodes), i, j, c) > 1:
         raise _Disconnected("edges of weight 0 carry no current, and without them G falls apart")
-    return Grounded(nodes, adjacency)
+    return Grounded(nodes, i, j, c, G.is_directed())
 
 
 class _Disconnected(nx.NetworkXError):  # type: ignore[misc]
     """Only edges of weight 0 connect the graph."""
 
 
-def _parts(adjacency: Any) -> int:
-    """Connected components by entries that are not zero."""
-    from scipy.sparse.csgraph import connected_components
-
-    adjacency = adjacency.copy()
+def _parts(n: int, i: Ints, j: Ints, c: Float) -> int:
+    """Connected components by edges that are not zero."""
+    adjacency = csr_array((c, (i, j)), (n, n))
     adjacency.eliminate_zeros()
     return int(connected_components(adjacency, directed=False)[0])
 
@@ -277,15 +292,13 @@ def number_of_spanning_trees(G: Any, *, root: Any = None, weight: Any = None) ->
         raise nx.NetworkXError("Input `root` must be provided when G is directed")
     if root not in G:
         raise nx.NetworkXError("The node root is not in the graph G.")
-    if not nx.is_weakly_connected(G):
-        return 0
-    reached = nx.descendants(G, root)
-    if len(reached) + 1 < len(G):
+    if len(nx.descendants(G, root)) + 1 < len(G):
         return 0.0
-    order = [root, *(v for v in G if v != root)]
-    A = nx.adjacency_matrix(G, nodelist=order, weight=weight, dtype=float)
-    laplacian = csr_array(diags_array(A.sum(axis=0)) - A)[1:, 1:]
-    return 1.0 if len(G) == 1 else _exp(System.from_scipy(laplacian, 1).factorize())
+    try:
+        factor = _grounded(G, weight, order=[root, *(v for v in G if v != root)]).factor
+    except _Disconnected:
+        return 0.0
+    return 1.0 if factor is None else _exp(factor)
 
 
 def _exp(factor: Factor) -> float:
