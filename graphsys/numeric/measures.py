@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.kernels.single.determinant import log_determinant
 from graphsys.kernels.single.substitution import pivot_blocks
 from graphsys.matrix.block import HERMITIAN, as_numbers, as_plain
 from graphsys.matrix.equilibration import scaled
@@ -87,15 +88,15 @@ def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:
 
 def slogdet(factorization: Factorization) -> tuple[Any, float]:
     """Sign (or phase) and logarithm of the absolute determinant."""
-    sign: Any = np.ones((), factorization.dtype)[()]
-    logarithm = 0.0
+    sign: Any
     if factorization.fronts is not None:
         sign, logarithm = factorization.fronts.slogdet()
     else:
-        for inverses in pivot_inverses(factorization.program, factorization.arena):
-            signs, logs = np.linalg.slogdet(inverses)
-            sign *= np.prod(signs).conj()
-            logarithm -= float(logs.sum())
+        places, arena = pivot_blocks(factorization.program), factorization.arena
+        widest, found = int(places[2].max(initial=1)), np.empty(1, arena.dtype)
+        work = np.empty(widest**2, arena.dtype), np.empty(widest, np.int64)
+        logarithm = -log_determinant(places, arena, *work, found)  # of the inverses
+        sign = found.conj()[0]
     if factorization.scaling is not None:
         logarithm -= factorization.scaling.logarithm()
     if factorization.symbolic.symmetric == HERMITIAN:  # the determinant is real

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import graphsys as gs
 from graphsys.families import random_system
+from graphsys.kernels.single.determinant import log_determinant
 from graphsys.numeric import measures
 
 TYPES = [
@@ -214,9 +215,32 @@ def test_inertia_is_that_of_real_symmetric_systems_alone(dtype, symmetric):
         system.factorize().inertia()
 
 
+def test_determinants_of_blocks_by_hand():
+    # blocks that a supernode of 3 rows may have: [5], [[0, 2], [3, 0]], and [[0, 1j], [2, 0]]
+    arena, places = np.zeros(9, complex), np.array([[0, 4], [3, 3], [1, 2]])
+    arena[[0, 5, 7]] = 5.0, 3.0, 2.0
+    work, sign = (np.empty(4, complex), np.empty(2, np.int64)), np.empty(1, complex)
+    assert log_determinant(places, arena, *work, sign) == pytest.approx(np.log(30.0))
+    assert sign[0] == -1.0
+    arena[[5, 7]] = 2.0, 1.0j
+    assert log_determinant(places, arena, *work, sign) == pytest.approx(np.log(10.0))
+    assert sign[0] == -1.0j
+    arena[7] = 0.0
+    assert log_determinant(places, arena, *work, sign) == -np.inf and sign[0] == 0.0
+
+
+@given(st.permutations(range(12)), st.sampled_from([1, 2, 12]))
+def test_sign_of_a_permutation(order, dims):
+    system = gs.System(nx.complete_graph(12 // dims), dims)
+    system.set_from_scipy(scipy.sparse.csr_array(2.0 * np.eye(12)[order]))
+    assert system.factorize().slogdet() == pytest.approx(
+        (np.linalg.det(np.eye(12)[order]), 12.0 * np.log(2.0))
+    )
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 def test_slogdet_and_rcond_equal_dense(dtype):
-    for dims in (1, 4, 10):
+    for dims in (1, 4, 10, 20):
         system = random_system(gs.ladder(6), dims, dtype=dtype, dominance=4.0)
         factor, matrix = system.factorize(), system.to_dense()
         sign, logarithm = factor.slogdet()
