@@ -8,16 +8,14 @@ of S by a selected inverse, where networkx inverts a dense matrix.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from itertools import chain
 from typing import Any
 
 import networkx as nx
 import numpy as np
 from networkx.utils import reverse_cuthill_mckee_ordering
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
+from graphsys.analysis.cycles import connected_components
 from graphsys.factor import Factor
 from graphsys.system import System
 
@@ -53,7 +51,7 @@ class ConvertedGraph:
 
 
 class Grounded:
-    """Laplacian of a connected graph with its first node grounded, factorized.
+    """Laplacian of a graph with its first node grounded, factorized.
 
     Parameters
     ----------
@@ -65,6 +63,11 @@ class Grounded:
         Those of parallel edges are summed.
     directed : bool, optional
         Whether the diagonal has the sums of incoming edges only.
+
+    Raises
+    ------
+    DisconnectedError
+        If the edges do not connect the graph.
     """
 
     def __init__(
@@ -81,6 +84,11 @@ class Grounded:
         one_each = np.ones(n - 1, np.int64)
         system = System.from_edges(u, v, one_each, symmetric=not directed)
         graph, values = system.graph, system.values
+        part = connected_components(graph)
+        grounded = np.zeros(part.max() + 1, np.bool_)
+        grounded[part[np.concatenate([j[i == 0], i[j == 0]]) - 1]] = True
+        if not grounded.all():
+            raise DisconnectedError
         np.subtract.at(values, graph.blocks_at(u, v), c)
         if not directed:
             degree += np.bincount(i, conductance, n)
@@ -109,7 +117,8 @@ class Grounded:
         n = len(self.nodes)
         ends = np.minimum(self.i, self.j) * n + np.maximum(self.i, self.j)
         ends, which = np.unique(ends, return_inverse=True)
-        return ends // n, ends % n, np.bincount(which, self.conductance, ends.size)
+        summed = np.asarray(np.bincount(which, self.conductance, ends.size), float)
+        return ends // n, ends % n, summed
 
     def currents(self) -> Iterator[tuple[slice, Float]]:
         """Rows of the current-flow matrix, edge by edge: c (S_i - S_j), shape (edges, n)."""
@@ -122,38 +131,37 @@ class Grounded:
             yield part, self.solve(b).T
 
 
-def _grounded(G: Any, weight: Any, invert: bool = False, order: Any = None) -> Grounded:
+class DisconnectedError(Exception):
+    """No current flows between some nodes."""
+
+
+def _grounded(
+    G: Any, weight: Any, invert: bool = False, order: Any = None, apart: str = ""
+) -> Grounded:
+    """Grounded Laplacian of a graph; NetworkXError ``apart`` if it is not connected."""
     nodes = list(G) if order is None else list(order)
+    if not nodes:
+        raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
     index = dict(zip(nodes, range(len(nodes)), strict=True))
-    ends = np.fromiter(map(index.__getitem__, chain.from_iterable(G.edges())), np.int64)
-    ends = ends.reshape(-1, 2)
-    i, j = ends[ends[:, 0] != ends[:, 1]].T
+    edges = [edge for edge in G.edges(data=weight or False, default=1) if edge[0] != edge[1]]
+    ends = [index[node] for edge in edges for node in edge[:2]]
+    i, j = np.array(ends, np.int64).reshape(-1, 2).T
     c = np.ones(i.size)
     if weight:
-        given = [w for u, v, w in G.edges(data=weight, default=1) if u != v]
-        c = np.array([1 / w for w in given] if invert else given, float)
+        c = np.array([1 / w if invert else w for *_, w in edges], float)
     if not np.isfinite(c).all():
         k = int(np.flatnonzero(~np.isfinite(c))[0])
         raise nx.NetworkXError(f"weight of edge ({nodes[i[k]]!r}, {nodes[j[k]]!r}) is not finite")
-    if (c == 0).any() and _parts(len(nodes), i, j, c) > 1:
-        raise _Disconnected("edges of weight 0 carry no current, and without them G falls apart")
-    return Grounded(nodes, i, j, c, G.is_directed())
-
-
-class _Disconnected(nx.NetworkXError):  # type: ignore[misc]
-    """Only edges of weight 0 connect the graph."""
-
-
-def _parts(n: int, i: Ints, j: Ints, c: Float) -> int:
-    """Connected components by edges that are not zero."""
-    adjacency = csr_array((c, (i, j)), (n, n))
-    adjacency.eliminate_zeros()
-    return int(connected_components(adjacency, directed=False)[0])
-
-
-def _connected(G: Any, sentence: str) -> None:
-    if not nx.is_connected(G):
-        raise nx.NetworkXError(sentence)
+    carries = c != 0
+    if not carries.all():
+        apart = apart and "edges of weight 0 carry no current, and without them G falls apart"
+        i, j, c = i[carries], j[carries], c[carries]
+    try:
+        return Grounded(nodes, i, j, c, G.is_directed())
+    except DisconnectedError:
+        if apart:
+            raise nx.NetworkXError(apart) from None
+        raise
 
 
 def edge_resistance(
@@ -191,8 +199,8 @@ def edge_resistance(
         raise nx.NetworkXError("Graph G must contain at least one node.")
     if G.is_directed():
         raise nx.NetworkXError("resistances are of undirected graphs; use G.to_undirected()")
-    _connected(G, "Graph G must be connected.")
-    one = _grounded(G, weight, invert_weight and weight is not None)
+    apart = "Graph G must be connected."
+    one = _grounded(G, weight, invert_weight and weight is not None, apart=apart)
     if ebunch is not None:
         return _pair_resistance(one, [tuple(pair) for pair in ebunch])
     if one.factor is None:
@@ -232,11 +240,11 @@ def resistance_distance(
     G = G.graph
     if len(G) == 0:
         raise nx.NetworkXError("Graph G must contain at least one node.")
-    _connected(G, "Graph G must be strongly connected.")
     for node, name in ((nodeA, "A"), (nodeB, "B")):
         if node is not None and node not in G:
             raise nx.NetworkXError(f"Node {name} is not in graph G.")
-    one = _grounded(G, weight, invert_weight and weight is not None)
+    apart = "Graph G must be strongly connected."
+    one = _grounded(G, weight, invert_weight and weight is not None, apart=apart)
     n, index = len(one.nodes), {node: k for k, node in enumerate(one.nodes)}
     if nodeA is not None and nodeB is not None:
         b = np.zeros(n)
@@ -265,11 +273,9 @@ def effective_graph_resistance(G: Any, weight: Any = None, invert_weight: bool =
     G = G.graph
     if len(G) == 0:
         raise nx.NetworkXError("Graph G must contain at least one node.")
-    if not nx.is_connected(G):
-        return float("inf")
     try:
         one = _grounded(G, weight, invert_weight and weight is not None)
-    except _Disconnected:
+    except DisconnectedError:
         return float("inf")
     n = len(one.nodes)
     return float(n * one.diagonal().sum() - one.solve(np.ones(n)).sum())
@@ -281,11 +287,9 @@ def number_of_spanning_trees(G: Any, *, root: Any = None, weight: Any = None) ->
     if len(G) == 0:
         raise nx.NetworkXPointlessConcept("Graph G must contain at least one node.")
     if not G.is_directed():
-        if not nx.is_connected(G):
-            return 0
         try:
             factor = _grounded(G, weight).factor
-        except _Disconnected:
+        except DisconnectedError:
             return 0.0
         return 1.0 if factor is None else _exp(factor)
     if root is None:
@@ -296,7 +300,7 @@ def number_of_spanning_trees(G: Any, *, root: Any = None, weight: Any = None) ->
         return 0.0
     try:
         factor = _grounded(G, weight, order=[root, *(v for v in G if v != root)]).factor
-    except _Disconnected:
+    except DisconnectedError:
         return 0.0
     return 1.0 if factor is None else _exp(factor)
 
@@ -312,8 +316,7 @@ def current_flow_closeness_centrality(
 ) -> dict[Hashable, float]:
     """Current-flow closeness, or information centrality, of all nodes."""
     G = G.graph
-    _connected(G, "Graph not connected.")
-    one = _grounded(G, weight)
+    one = _grounded(G, weight, apart="Graph not connected.")
     n, diagonal = len(one.nodes), one.diagonal()
     total = n * diagonal - 2.0 * one.solve(np.ones(n)) + diagonal.sum()
     with np.errstate(divide="ignore"):
@@ -325,8 +328,7 @@ def current_flow_betweenness_centrality(
 ) -> dict[Hashable, float]:
     """Current-flow betweenness of all nodes (Brandes and Fleischer 2005)."""
     G = G.graph
-    _connected(G, "Graph not connected.")
-    one = _grounded(G, weight)
+    one = _grounded(G, weight, apart="Graph not connected.")
     n = len(one.nodes)
     found, k = np.zeros(n), np.arange(n)
     i, j, _ = one.edges()
@@ -345,8 +347,8 @@ def edge_current_flow_betweenness_centrality(
 ) -> dict[tuple[Hashable, Hashable], float]:
     """Current-flow betweenness of all edges (Brandes and Fleischer 2005)."""
     G = G.graph
-    _connected(G, "Graph not connected.")
-    one = _grounded(G, weight, order=reverse_cuthill_mckee_ordering(G))
+    order = reverse_cuthill_mckee_ordering(G)
+    one = _grounded(G, weight, order=order, apart="Graph not connected.")
     n = len(one.nodes)
     i, j, _ = one.edges()
     found = np.zeros(i.size)

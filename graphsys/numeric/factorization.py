@@ -477,7 +477,8 @@ class Factorization:
         with np.errstate(all="ignore"):
             least = 2.0 * np.abs(values[graph.diagonal_at])
             least *= 1.0 + self.eps * graph.most_entries()
-            sums = map(Matrix(graph, values).sums, (False, True))
+            sides = (False,) if self.symbolic.symmetric else (False, True)
+            sums = map(Matrix(graph, values).sums, sides)
             return all((least >= found).all() for found in sums)
 
     def stable(

@@ -150,6 +150,28 @@ def test_bad_graphs_are_refused_as_by_networkx(call, error, sentence):
         call()
 
 
+@pytest.mark.parametrize("edges", [[(0, 1), (2, 3)], [(0, 1), (1, 2), (0, 2)], [(1, 2), (2, 3)]])
+def test_graphs_that_fall_apart_are_told_as_networkx_does(edges):
+    G = nx.empty_graph(4)  # a node or two that no edge joins with node 0, or node 0 alone
+    G.add_edges_from(edges)
+    for function in (
+        nx.resistance_distance,
+        nx.current_flow_closeness_centrality,
+        nx.current_flow_betweenness_centrality,
+        nx.edge_current_flow_betweenness_centrality,
+    ):
+        with pytest.raises(nx.NetworkXError) as theirs:
+            function(G, backend="networkx")
+        with pytest.raises(nx.NetworkXError, match=str(theirs.value)):
+            function(G, backend="graphsys")
+        with pytest.raises(nx.NetworkXException):
+            function(nx.empty_graph(0), backend="graphsys")
+    assert nx.number_of_spanning_trees(G, backend="graphsys") == 0
+    assert nx.effective_graph_resistance(G, backend="graphsys") == float("inf")
+    with pytest.raises(nx.NetworkXError, match="must be connected"):
+        edge_resistance(G)
+
+
 def test_edges_of_weight_zero_carry_no_current():
     G = nx.cycle_graph(5)
     nx.set_edge_attributes(G, 2.0, "w")

@@ -18,9 +18,10 @@ def log_determinant(
     # Out:
     sign,
 ):
-    """Sum of log |det X| of blocks X, by LU with partial pivoting; ``sign[0]`` prod det X / |det X|.
+    """Sum of log |det X| over blocks X, by LU with partial pivoting.
 
-    ``places`` has the place, leading dimension and size of each block, as `pivot_blocks`.
+    ``sign[0]`` is the product of det X / |det X|. ``places`` has the place, leading dimension and
+    size of each block, as `pivot_blocks`.
     """
     logarithm, sign[0] = 0.0, 1.0
     for b in range(places.shape[1]):
