@@ -197,7 +197,11 @@ class System(Sealed):
             if not system._add_blocks(blocks, system._values):
                 system._set_entries(cutting.canonical(A))
             return system
-        rows = cutting.canonical(A)
+        return cls._from_rows(cutting.canonical(A), dims, labels, symmetric)
+
+    @classmethod
+    def _from_rows(cls, rows: Any, dims: Any, labels: Any, symmetric: bool | str) -> System:
+        """`from_scipy` for a canonical CSR array."""
         system = cls(cutting.cut(rows, dims, labels), dtype=rows.dtype, symmetric=symmetric)
         system._entries = cutting.entries_at(system.graph, rows)
         system._set_entries(rows)

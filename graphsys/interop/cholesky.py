@@ -92,7 +92,7 @@ class CholeskyFactor:
             )
         full = _full(A, beta)
         self._matrices = sp.isspmatrix(A)
-        self.system = System.from_scipy(full, find_equal(canonical(full)), symmetric=HERMITIAN)
+        self.system = System._from_rows(full, find_equal(full), None, HERMITIAN)
         ordering: Any = ORDERINGS[ordering_method]
         if ordering == "natural":
             ordering = list(self.system.labels)
@@ -133,6 +133,7 @@ class CholeskyFactor:
         other._selected = other._root = None
         other._matrices, other._entries = self._matrices, self._entries
         other._load(A, beta)
+        self._entries = other._entries
         try:
             other.factor = other.system.factorize(self.factor.symbolic)
         except SingularPivotError as failure:
@@ -788,12 +789,12 @@ def _gram(A: Any) -> Any:
 
 
 def _full(A: Any, beta: float) -> Any:
-    """A + beta I with both triangles."""
+    """A + beta I with both triangles, in canonical CSR."""
     if not sp.issparse(A):
         raise TypeError(f"A must be a scipy sparse matrix, not {type(A).__name__}")
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"the matrix must be square, its shape is {A.shape}")
-    full = canonical(A)
+    full = given = canonical(A)
     row = np.repeat(np.arange(A.shape[0]), np.diff(full.indptr))
     some = full.data != 0
     below, above = (some & (row > full.indices)).any(), (some & (row < full.indices)).any()
@@ -801,7 +802,7 @@ def _full(A: Any, beta: float) -> Any:
         full = full + sp.csr_array((sp.tril(full, -1) if below else sp.triu(full, 1)).conj().T)
     if beta:
         full = full + sp.diags_array(np.full(A.shape[0], beta, np.result_type(A.dtype, np.float32)))
-    return sp.csr_array(full)
+    return full if full is given else canonical(full)
 
 
 def _singular(system: System, failure: SingularPivotError) -> NotPositiveDefiniteError:

@@ -591,3 +591,16 @@ def test_smoothing_splines_are_factorized_again_without_measuring_errors(weight,
     L, P = factor.L(), factor.P()
     assert abs(L @ L.T - A[P][:, P]).max() <= 2.0**8 * EPS * abs(A).max()
     assert factor.sample(0).shape == (n,)
+
+
+def test_factors_of_one_pattern_are_found_from_its_places_once(monkeypatch):
+    first, full = gs.cholesky(grid(4)), cholesky_module._full
+    converted = []
+    monkeypatch.setattr(
+        cholesky_module, "_full", lambda A, beta: converted.append(beta) or full(A, beta)
+    )
+    for beta in (1.0, 2.0, 3.0):
+        found = first.cholesky(grid(4), beta)
+        assert found.logdet() == pytest.approx(gs.cholesky(grid(4, 0.1 + beta)).logdet())
+        assert found.cholesky(grid(4)).logdet() == pytest.approx(first.logdet())
+    assert converted == [1.0, 0.0, 0.0, 0.0]  # of the first one alone, and the new ones
