@@ -63,7 +63,7 @@ def has_similar_rows(A: Any) -> bool:
 
 
 def find_partition(rows: Any, mirrored: Ints | None) -> Partition | None:
-    """Nodes of rows with similar patterns; None if they would have few rows, or many zeros.
+    """Nodes of rows of `has_similar_rows`; None if they would have few rows, or many zeros.
 
     Rows with the same neighbours come together first (`same_neighbours`), wherever they stand: a
     matrix may have all angles before all voltages. Rows that follow each other then share a node if
@@ -77,8 +77,6 @@ def find_partition(rows: Any, mirrored: Ints | None) -> Partition | None:
         From `mirror`.
     """
     n = rows.shape[0]
-    if not has_similar_rows(rows):
-        return None
     start, neighbor = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
     alone = np.ones(n, np.bool_)
     if mirrored is None:

@@ -7,6 +7,7 @@ other: a matrix may have all of one kind first. See Duff, Reid, ACM TOMS 22, 199
 import numpy as np
 import numpy.typing as npt
 
+from graphsys.kernels.analysis.graph import number_alike
 from graphsys.matrix.graph import BlockGraph, from_pairs
 
 Ints = npt.NDArray[np.int64]
@@ -19,40 +20,26 @@ MOST_LEFT = 0.8
 
 def supervariables(graph: BlockGraph) -> Ints | None:
     """Supervariable of each node, numbered by their first nodes; None where few nodes share one."""
-    alone = np.ones(graph.size.size, np.bool_)
-    return same_neighbours(graph.neighbor_start, graph.neighbor, alone, graph.size == 0)
+    return same_neighbours(graph.neighbor_start, graph.neighbor, np.ones_like(graph.size, np.bool_))
 
 
-def same_neighbours(
-    start: Ints,
-    neighbor: Ints,
-    alone: npt.NDArray[np.bool_],
-    void: npt.NDArray[np.bool_] | None = None,
-) -> Ints | None:
+def same_neighbours(start: Ints, neighbor: Ints, alone: npt.NDArray[np.bool_]) -> Ints | None:
     """`supervariables` by lists of neighbours, where nodes are their own that are not ``alone``.
 
-    Nodes that are ``void`` share a supervariable.
-
-    Nodes are compared by sums of random numbers of 64 bits over themselves and their neighbours.
-    Different ones have the same sum with a probability of n^2 / 2^65, which costs fill-in alone:
-    any order is right.
+    Nodes are compared by sums of random numbers below 2^62 / n over themselves and their
+    neighbours. Different ones have the same sum with a probability of n^3 / 2^63, which costs
+    fill-in alone: any order is right.
     """
     n = alone.size
     if n < FEWEST_NODES or neighbor.size < FEWEST_NEIGHBORS * n:
         return None
-    numbers = np.random.default_rng(n).integers(0, 2**64, n, np.uint64)
-    sums = np.zeros(neighbor.size + 1, np.uint64)
-    np.cumsum(numbers[neighbor], out=sums[1:])  # modulo 2^64, as all that follows
-    keys = numbers * alone + sums[start[1:]] - sums[start[:-1]]
-    if void is not None:
-        keys[void] = 0
-    if np.count_nonzero(np.diff(np.sort(keys))) > MOST_LEFT * n - 1.0:
-        return None
-    _, first, members = np.unique(keys, return_index=True, return_inverse=True)
-    number = np.empty(first.size, np.int64)
-    number[np.argsort(first)] = np.arange(first.size)
-    found: Ints = number[members]
-    return found
+    numbers = np.random.default_rng(n).integers(0, 2**62 // n, n)
+    members, owner = np.empty(n, np.int64), np.full(2 * n + 1, -1)
+    most = int(MOST_LEFT * n)
+    count = number_alike(
+        start, neighbor, alone, numbers, most, np.empty_like(members), owner, members
+    )
+    return members if count >= 0 else None
 
 
 def quotient(graph: BlockGraph, members: Ints) -> BlockGraph:

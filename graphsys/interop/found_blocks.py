@@ -62,7 +62,7 @@ class FoundBlocks:
             inside = numbers[self.order][:, self.order]
             inside.sort_indices()
             place, inside.data = inside.data, rows.data[inside.data]
-        self.system = System.from_scipy(inside, size, symmetric=mirrored is not None)
+        self.system = System._from_rows(inside, size, None, mirrored is not None)
         at = self.system.entry_at
         assert at is not None
         self._at = at

@@ -184,19 +184,21 @@ class FactorizedMatrix:
     ) -> None:
         """Analyze a matrix, and factorize it; ``symmetric`` looks for that in values.
 
-        ``once`` saves analysis, and tries factors in one pass unless there is their ``status``.
+        ``once`` saves analysis. Unless there is a ``status`` of factors in one pass, rows are known
+        to be similar, and these factors are tried where their nodes do not suit.
         """
         rows = canonical(A)
         self._clear()
         self.shape, self.dtype, self._once = rows.shape, rows.dtype, once
-        self._rows = rows.copy()
+        self._rows = rows if A.format == "csc" else rows.copy()  # those of A may change
         mirrored = mirror(rows) if rows.nnz else None
         equal = symmetric and mirrored is not None and self.dtype.kind == "f"
         same = mirrored if equal and np.array_equal(rows.data, rows.data[mirrored]) else None
         if self._natural or not rows.nnz:
             self._blocks = self._with_nodes(None, None)
         else:
-            partition = find_partition(rows, mirrored)
+            similar = (once and status is None) or has_similar_rows(rows)
+            partition = find_partition(rows, mirrored) if similar else None
             if partition is not None:
                 self._blocks = self._by_partition(partition, same)
             if self._blocks is None and self._lu is None:

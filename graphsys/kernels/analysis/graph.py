@@ -264,6 +264,44 @@ def similar_part(start, column, step, mark):
 
 
 @interpreted
+def number_alike(
+    # In:
+    start,
+    neighbor,
+    alone,
+    numbers,
+    most,
+    # Work:
+    key,
+    owner,
+    # Out:
+    member,
+):
+    """Number nodes by the sum of ``numbers`` over their neighbors, equal ones the same; how many.
+
+    A node's own number counts if it is ``alone``. -1 where there are more than ``most``. ``owner``,
+    a table of hashes with more places than nodes, is -1 at first.
+    """
+    count, places = 0, owner.size
+    for i in range(start.size - 1):
+        total = numbers[i] if alone[i] else 0
+        for p in range(start[i], start[i + 1]):
+            total += numbers[neighbor[p]]
+        key[i] = total
+        at = total % places
+        while owner[at] >= 0 and key[owner[at]] != total:
+            at = at + 1 if at + 1 < places else 0
+        if owner[at] < 0:
+            if count == most:
+                return -1
+            owner[at], member[i] = i, count
+            count += 1
+        else:
+            member[i] = member[owner[at]]
+    return count
+
+
+@interpreted
 def mirror_entries(
     # In:
     start,
