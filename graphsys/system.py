@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.errors import UnknownEdgeError
-from graphsys.kernels.single.matrix import is_symmetric
+from graphsys.kernels.single.matrix import is_symmetric, subtract_matrix_product
 from graphsys.matrix import from_scipy as cutting
 from graphsys.matrix.assembly import Chosen, graph_of_blocks
 from graphsys.matrix.block import (
@@ -465,7 +465,7 @@ class System(Sealed):
         cutting.check_finite(self.graph, numbers)
         symmetric = self.symmetric
         if symmetric == HERMITIAN or symmetric and not is_symmetric(*self.graph.tables(), numbers):
-            numbers = cutting.symmetric_values(self.graph, numbers, self._pattern(), symmetric)
+            numbers = cutting.symmetric_values(self.graph, numbers, symmetric)
         self._values[...] = numbers
 
     def to_scipy(self, format: str = "csr") -> Any:
@@ -499,7 +499,7 @@ class System(Sealed):
     def T(self) -> System:
         """Transposed system, a copy."""
         other = self.copy()
-        other.set_from_scipy(self.to_scipy().T)
+        other._values = cutting.transposed(self.graph, self._values)
         other._entries = other._block_pattern = None
         return other
 
@@ -543,7 +543,7 @@ class System(Sealed):
             raise TypeError(f"x is not an array of numbers but of type {vector.dtype}")
         if vector.ndim not in (1, 2) or vector.shape[-1] != self.shape[0]:
             raise ValueError(f"x has shape {vector.shape}, its last axis must be {self.shape[0]}")
-        return vector @ self.to_scipy()
+        return self._times(vector, True)
 
     def __matmul__(self, x: Any) -> Any:
         """Product, x of shape (N,) or (N, k), or {label: vector}; the same kind comes back."""
@@ -553,7 +553,16 @@ class System(Sealed):
         if vector.dtype.kind not in "iufc":
             raise TypeError(f"x is not an array of numbers but of type {vector.dtype}")
         check_rows(self.graph, vector)
-        return self.to_scipy() @ vector
+        return self._times(vector, False)
+
+    def _times(self, x: Array, transposed: bool) -> Any:
+        """A x, or x A."""
+        if x.ndim == 2 or np.result_type(x, self.dtype) != self.dtype:
+            A = self.to_scipy()
+            return x @ A if transposed else A @ x
+        x, y = np.require(x, self.dtype, ["C", "W"]), np.zeros(self.shape[0], self.dtype)
+        subtract_matrix_product(*self.graph.tables(), self._values, transposed, x, 0, y)
+        return np.subtract(0.0, y, out=y)  # not -y, for -0.0
 
     def split(self, x: Any) -> dict[Hashable, Array]:
         """Rows of each node.

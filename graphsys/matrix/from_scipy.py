@@ -15,8 +15,10 @@ from graphsys.kernels.analysis.graph import (
     group_rows,
     list_neighbors,
     pair_nodes,
+    place_columns,
     place_rows,
 )
+from graphsys.kernels.single.matrix import transpose_blocks
 from graphsys.matrix.block import HERMITIAN, SYMMETRY_ULP, as_dtype, asymmetry
 from graphsys.matrix.graph import BlockGraph, block_sizes, from_pairs
 from graphsys.matrix.scipy_tables import checked
@@ -40,6 +42,7 @@ __all__ = [
     "square_blocks",
     "symmetric_values",
     "to_scipy",
+    "transposed",
 ]
 
 Int = NDArray[np.int64]
@@ -358,10 +361,11 @@ def coordinates(graph: BlockGraph) -> tuple[Int, Int]:
 
 def offsets(graph: BlockGraph) -> Any:
     """CSR array, shape (N, N), sorted, whose entries are their own places in `values`."""
-    row, column = coordinates(graph)
-    n_rows = graph.rows
-    at = np.arange(graph.nnz, dtype=np.int64)
-    return sp.coo_array((at, (row, column)), shape=(n_rows, n_rows)).tocsr()
+    kind = np.int32 if graph.nnz < 2**31 else np.int64  # as scipy chooses
+    start, column, at = (np.empty(n, np.int64) for n in (graph.rows + 1, graph.nnz, graph.nnz))
+    place_columns(*graph.tables(), start, column, at)
+    tables = at, column.astype(kind), start.astype(kind)
+    return sp.csr_array(tables, shape=(graph.rows, graph.rows))
 
 
 def to_scipy(graph: BlockGraph, values: NDArray[Any], pattern: Any, format: str) -> Any:
@@ -398,8 +402,16 @@ def check_finite(graph: BlockGraph, values: NDArray[Any]) -> None:
         )
 
 
+def transposed(graph: BlockGraph, values: NDArray[Any]) -> NDArray[Any]:
+    """Transpose of a matrix, in the layout of the graph, shape (nnz,)."""
+    found = np.empty_like(values)
+    size, _, *tables = graph.tables()
+    transpose_blocks(size, *tables, values, np.empty_like(size), found)
+    return found
+
+
 def symmetric_values(
-    graph: BlockGraph, values: NDArray[Any], pattern: Any, symmetric: bool | str = True
+    graph: BlockGraph, values: NDArray[Any], symmetric: bool | str = True
 ) -> NDArray[Any]:
     """Mean of a matrix and its transpose, or conjugate transpose, equal but for rounding.
 
@@ -407,8 +419,6 @@ def symmetric_values(
     ----------
     graph : BlockGraph
     values : ndarray of float or complex, shape (nnz,)
-    pattern : scipy.sparse.csr_array, shape (N, N)
-        The `offsets` of `graph`.
     symmetric : bool or str, optional
         Of the system.
 
@@ -422,9 +432,7 @@ def symmetric_values(
     ValueError
         Where they differ by more than rounding, measured against the largest entry of a block.
     """
-    at, mirrored_at = pattern.data, pattern.T.tocsr().data
-    mirrored = np.empty_like(values)
-    mirrored[at] = values[mirrored_at]
+    mirrored = transposed(graph, values)
     if symmetric == HERMITIAN:
         np.conjugate(mirrored, out=mirrored)
     gap = np.abs(values - mirrored)

@@ -219,7 +219,7 @@ def check_symmetric(graph: BlockGraph, values: Array, symmetric: bool | str = Tr
         alike = np.abs(gap) <= SYMMETRY_ULP * EPS[values.dtype] * size
     if not alike.all():
         from_scipy.check_finite(graph, values)
-        from_scipy.symmetric_values(graph, values, from_scipy.offsets(graph), symmetric)
+        from_scipy.symmetric_values(graph, values, symmetric)
 
 
 def joined_tables(graph: BlockGraph) -> NDArray[np.int64]:

@@ -229,6 +229,30 @@ def test_join_undoes_split(system, columns):
     assert not np.shares_memory(joined, x)
 
 
+@given(systems())
+def test_transposes_equal_dense_ones(system):
+    dense, x = system.to_dense(), np.arange(1.0, system.shape[0] + 1.0).astype(system.dtype)
+    assert np.array_equal(system.T.to_dense(), dense.T)
+    assert np.array_equal(system.H.to_dense(), dense.conj().T)
+    bound = 2 * x.size * np.finfo(system.dtype).eps * (x @ np.abs(dense))
+    assert (np.abs(x @ system - x @ dense) <= bound).all()
+
+
+def test_vectors_of_any_kind_are_multiplied(hand):
+    # by hand: rows of the matrix times 1, 2, 3
+    for kind in (np.int64, np.float32, np.float64, np.complex128):
+        x = np.array([1, 2, 3], kind)
+        x.setflags(write=False)
+        strided = np.array([[1, 0], [2, 0], [3, 0]], kind)[:, 0]
+        for vector in (x, strided, x.astype(x.dtype.newbyteorder(">"))):
+            assert (hand @ vector).tolist() == [14.0, 34.0, 40.0]
+            assert (vector @ hand).tolist() == [44.0, 25.0, 36.0]
+            assert (hand @ vector).dtype == np.result_type(kind, float)
+    assert not np.signbit(hand @ np.zeros(3)).any()
+    single = System(nx.path_graph(2), 1, dtype=np.float32)
+    assert (single @ np.ones(2)).dtype == np.float64
+
+
 def test_product_follows_the_values(hand):
     x = np.ones(3)
     before = hand @ x

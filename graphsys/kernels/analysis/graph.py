@@ -231,6 +231,40 @@ def place_rows(
 
 
 @interpreted
+def place_columns(
+    # In:
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # Out:
+    start,
+    column,
+    at,
+):
+    """Compressed rows of all entries of blocks, sorted: their columns and places in `values`."""
+    count = start[0] = 0
+    for i in range(size.size):
+        first, after = neighbor_start[i], neighbor_start[i + 1]
+        middle = first
+        while middle < after and neighbor[middle] < i:
+            middle += 1
+        for r in range(size[i]):
+            for p in range(first, after + 1):
+                if p == middle:
+                    j, place = i, diagonal_at[i] + r
+                else:
+                    q = p if p < middle else p - 1
+                    j, place = neighbor[q], block_at[q] + r
+                for c in range(size[j]):
+                    column[count], at[count] = row_start[j] + c, place + c * size[i]
+                    count += 1
+            start[row_start[i] + r + 1] = count
+
+
+@interpreted
 def similar_part(start, column, step, mark):
     """Rows, about one of ``step``, that are alike to another at first sight; how many were seen.
 

@@ -27,12 +27,8 @@ from graphsys.kernels.batch.substitution import (
 )
 from graphsys.kernels.single.fused_solve import factorize_and_solve
 from graphsys.kernels.single.ldu import factorize
-from graphsys.kernels.single.refinement import (
-    FLOOR,
-    refine_solution,
-    residual_error,
-    widest_node,
-)
+from graphsys.kernels.single.matrix import widest_node
+from graphsys.kernels.single.refinement import FLOOR, refine_solution, residual_error
 from graphsys.kernels.single.substitution import solve, solve_transposed
 
 

@@ -1,6 +1,6 @@
 """The matrix itself, in the layout of `graphsys.matrix.graph.BlockGraph`: residuals and norms."""
 
-from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.blocks.blocks import add_magnitude, subtract_product, subtract_transposed
 
 
@@ -22,6 +22,9 @@ def subtract_matrix_product(
     r,
 ):
     """r <- r - A x, or r - A^T x, for one vector; ``x[x_at:]`` and r[x_at:]."""
+    if is_scalar(size, row_start[size.size]):  # 0.1 to 0.15 of the time of blocks
+        _subtract_scalars(neighbor_start, neighbor, diagonal_at, values, transposed, x, x_at, r)
+        return
     for i in range(size.size):
         rows, row = size[i], x_at + row_start[i]
         for p in range(neighbor_start[i] - 1, neighbor_start[i + 1]):
@@ -38,6 +41,37 @@ def subtract_matrix_product(
                 subtract_product(
                     r, row, rows, values, at, rows, x, column, 1, columns, rows, 1, columns
                 )
+
+
+@inlined
+def _subtract_scalars(neighbor_start, neighbor, diagonal_at, values, transposed, x, x_at, r):
+    """The same for single rows, whose entries follow each other in ``values``."""
+    for i in range(diagonal_at.size):
+        at, known = diagonal_at[i], x[x_at + i]
+        total = values[at] * known
+        at += 1 - neighbor_start[i]
+        for p in range(neighbor_start[i], neighbor_start[i + 1]):
+            j = x_at + neighbor[p]
+            if transposed:
+                r[j] -= values[at + p] * known
+            else:
+                total += values[at + p] * x[j]
+        r[x_at + i] -= total
+
+
+@kernel
+def widest_node(size):
+    """Most rows of a node; pivot blocks may have fewer."""
+    widest = 0
+    for i in range(size.size):
+        widest = max(widest, size[i])
+    return widest
+
+
+@kernel
+def is_scalar(size, rows):
+    """True if every node is one row."""
+    return widest_node(size) == 1 and rows == size.size
 
 
 @kernel
@@ -133,6 +167,40 @@ def subtract_outer_products(
                 values, at, size[i], y, row_start[i], rows, x, row_start[j], rows, 1,
                 size[i], size[j], count,
             )  # fmt: skip
+
+
+@kernel
+def transpose_blocks(
+    # Tables (as in BlockGraph):
+    size,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    values,
+    # Work:
+    passed,
+    # Out:
+    transposed,
+):
+    """A^T in the layout of A; ``passed`` has room for a number per node."""
+    for i in range(size.size):
+        passed[i] = neighbor_start[i]
+    for i in range(size.size):
+        _transpose(values, diagonal_at[i], size[i], size[i], transposed, diagonal_at[i])
+        for p in range(neighbor_start[i], neighbor_start[i + 1]):
+            j = neighbor[p]  # whose neighbors before i have had their turn
+            _transpose(values, block_at[p], size[i], size[j], transposed, block_at[passed[j]])
+            passed[j] += 1
+
+
+@inlined
+def _transpose(a, at, rows, columns, b, to):
+    """B <- A^T."""
+    for c in range(columns):
+        for r in range(rows):
+            b[to + c + columns * r] = a[at + r + rows * c]
 
 
 @kernel

@@ -16,7 +16,12 @@ from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import LANES, SMALL
 from graphsys.kernels.blocks.blocks import largest_of
 from graphsys.kernels.blocks.nodes import scalar_residual, small_residual, wide_residual
-from graphsys.kernels.single.matrix import raise_sizes, subtract_matrix_product
+from graphsys.kernels.single.matrix import (
+    is_scalar,
+    raise_sizes,
+    subtract_matrix_product,
+    widest_node,
+)
 from graphsys.kernels.single.substitution import solve, solve_transposed
 
 #: Beyond this many times ``eps``, a backward error is not good.
@@ -245,21 +250,6 @@ def residual_error(
                 )
         worst, strict = _larger(floored, worst), _larger(plain, strict)
     return worst, strict
-
-
-@kernel
-def widest_node(size):
-    """Most rows of a node; pivot blocks may have fewer."""
-    widest = 0
-    for i in range(size.size):
-        widest = max(widest, size[i])
-    return widest
-
-
-@kernel
-def is_scalar(size, rows):
-    """True if every node is one row."""
-    return widest_node(size) == 1 and rows == size.size
 
 
 @kernel
