@@ -102,7 +102,6 @@ class System(Sealed):
         symmetric: bool | str = False,
     ) -> None:
         self.graph = block_graph(graph, dims, nodelist=nodelist)
-        self.labels = self.graph.labels
         self.dtype = as_dtype(dtype)
         self.symmetric = as_symmetry(symmetric, self.dtype)
         n_rows = self.graph.rows
@@ -491,6 +490,11 @@ class System(Sealed):
         return self.to_dense()
 
     @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """Label of each node, length n."""
+        return self.graph.labels
+
+    @property
     def nnz(self) -> int:
         """Number of stored entries, those of all blocks."""
         return self.graph.nnz
@@ -721,10 +725,6 @@ class System(Sealed):
         other = System.__new__(type(self))
         other.__dict__.update(self.__dict__, _values=self._values.copy())
         return other
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        memo[id(self.labels)] = self.labels  # those of the graph, which copies share
-        return super().__deepcopy__(memo)
 
     def _state(self) -> dict[str, Any]:
         return self.__dict__ | {"_offsets": None}  # made again when needed

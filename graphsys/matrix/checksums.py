@@ -8,7 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
-_PLAIN = (bool, int, float, complex, str, np.generic, np.dtype)
+_PLAIN = (bool, int, float, complex, str, range, np.generic, np.dtype)
 _SEAL = "checksum"
 
 
@@ -76,6 +76,11 @@ def _fed(crc: int, part: Any, seen: set[int]) -> int:
         part = list(part.items())
     elif isinstance(part, (set, frozenset)):
         part = sorted(part)
+    elif isinstance(part, (tuple, list)) and len(kinds := set(map(type, part))) == 1:
+        (kind,) = kinds
+        if kind in (int, float, str):  # many labels at once: the same text
+            text = kind.__name__ + kind.__name__.join(map(repr, part))
+            return crc32(text.encode(), crc)
     elif not isinstance(part, (tuple, list)):
         ours = type(part).__module__.split(".")[0] == __name__.split(".")[0]
         if not ours or "__reduce__" in vars(type(part)) or id(part) in seen:

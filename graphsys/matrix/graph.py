@@ -199,7 +199,9 @@ class BlockGraph:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        tables = self.labels, self.size, self.neighbor_start, self.neighbor
+        numbered = isinstance(self.index, Numbering)
+        labels = range(len(self.labels)) if numbered else self.labels
+        tables = labels, self.size, self.neighbor_start, self.neighbor
         return _from_neighbors, (*tables, checksum(tables))
 
 

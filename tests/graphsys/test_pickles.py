@@ -3,12 +3,14 @@
 import copy
 import pickle
 from dataclasses import fields
+from zlib import crc32
 
 import numpy as np
 import pytest
 
 import graphsys as gs
 from graphsys.families import body_joint_chain, random_saddle_system, random_system
+from graphsys.matrix.checksums import checksum
 
 B = np.random.default_rng(0).normal(size=60)
 
@@ -114,3 +116,26 @@ def test_a_copy_within_a_structure_is_one_object():
     one, other = copy.deepcopy([system, system])
 
     assert one is other and one is not system
+
+
+@pytest.mark.parametrize(
+    "labels", [(3, 1, 2), ("a", "b'", "\n"), (0.5, 1.0, np.inf), (1, True, "x")]
+)
+def test_labels_count_as_if_one_by_one(labels):
+    one_by_one = 0
+    for label in labels:
+        one_by_one = crc32(f"{type(label).__name__}{label!r}".encode(), one_by_one)
+    assert checksum(labels) == one_by_one
+    assert checksum(labels) != checksum(labels[::-1])
+
+
+def test_numbered_labels_are_not_stored():
+    edges = np.arange(999), np.arange(1, 1000), np.ones(1000, np.int64)
+    numbered = gs.System.from_edges(*edges)
+    named = gs.System.from_edges(*edges, labels=[f"node {k}" for k in range(1000)])
+    stored = [pickle.dumps(system) for system in (numbered, named)]
+    assert len(stored[1]) > len(stored[0]) + 8 * 1000
+    for system, dump in zip((numbered, named), stored, strict=True):
+        other = pickle.loads(dump)
+        assert other.labels == system.labels and other.labels is other.graph.labels
+        assert other.graph.lies_like(system.graph) and other.graph.node(other.labels[7]) == 7
