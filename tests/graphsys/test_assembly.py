@@ -60,6 +60,25 @@ def test_nodes_as_arrays_of_whole_numbers_are_found_by_label(labels, kind):
         system.add(np.array([*rows, 100], kind), np.array([*rows, 100], kind), np.eye(1))
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [2, 0, 1], range(3), (0, 2), [1], [], [True, 2], [1.0, np.int8(2)],
+        np.array([2, 1], np.uint8), np.array([1.0, 0.0]),
+    ],
+)  # fmt: skip
+def test_numbers_of_nodes_come_in_any_kind(rows):
+    system = gs.System.from_edges([0, 1], [1, 2], [2, 2, 2])
+    blocks = np.arange(1.0, 4.0 * len(rows) + 1.0).reshape(len(rows), 2, 2)
+    system.set(rows, rows, blocks)
+    for u, block in zip(rows, blocks, strict=True):
+        assert np.array_equal(system[int(u), int(u)], block)
+    assert np.count_nonzero(system.values) == 4 * len(rows)
+    for wrong in ([3], range(4), [-1], np.array([2, 3]), [0.5], [2**70], [[0, 1]], ["0"]):
+        with pytest.raises(gs.UnknownNodeError):
+            system.set(wrong, wrong, np.eye(2))
+
+
 def test_a_symmetric_system_gets_the_transposed_block_too():
     system = triangle(symmetric=True)
     B = np.array([[1.0, 2.0], [3.0, 4.0]])
