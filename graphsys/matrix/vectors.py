@@ -65,10 +65,10 @@ def join(graph: BlockGraph, vectors: Mapping[Any, Any], dtype: Any = float) -> N
     ValueError
         Where a node has no vector, or one of another shape.
     """
-    for label in vectors:
-        graph.node(label)
     if (numbers := _scalars(graph, vectors)) is not None:
         return numbers.astype(np.result_type(dtype, numbers.dtype), copy=False)
+    for label in vectors:
+        graph.node(label)
     parts: list[NDArray[Any]] = []
     for label, size in zip(graph.labels, graph.size.tolist(), strict=True):
         if label not in vectors:
@@ -90,10 +90,10 @@ def join(graph: BlockGraph, vectors: Mapping[Any, Any], dtype: Any = float) -> N
 
 
 def _scalars(graph: BlockGraph, vectors: Mapping[Any, Any]) -> NDArray[np.float64] | None:
-    """Array of a Python float for each node of one row; None for other vectors."""
+    """Array of a Python float for each node of one row; None for other vectors and labels."""
     if len(vectors) != len(graph.labels) or not (graph.size == 1).all():
         return None
-    given = [vectors[label] for label in graph.labels]
+    given = list(map(vectors.get, graph.labels))
     return np.array(given) if set(map(type, given)) == {float} else None
 
 
