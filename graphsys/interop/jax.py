@@ -11,9 +11,11 @@ from __future__ import annotations
 import atexit
 import ctypes
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +50,8 @@ COLUMNS, RAISES, TRANSPOSED, BITS = 1, 2, 4, 3
 INT = 2**32 - 1
 #: Plans of patterns, once JAX is loaded.
 _PLANS: list[Plans] = []
+#: Compiled solves of patterns that exist, by whether singular matrices raise.
+_COMPILED: WeakKeyDictionary[Pattern, dict[bool, Any]] = WeakKeyDictionary()
 _WORDS = [ctypes.c_int64 * count for count in range(FRAME + 1)]
 
 
@@ -105,26 +109,43 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     dtype = jnp.promote_types(jnp.result_type(data, b), jnp.float32)
     if np.dtype(dtype) not in TYPES.values():
         raise TypeError(f"numbers of type {dtype} are not supported: use float32 or float64")
-    data, b = data.astype(dtype), b.astype(dtype)
-    number = number_of(pattern)
+    return _compiled(pattern, singular == "raise")(data.astype(dtype), b.astype(dtype))
 
-    def product(x: Any) -> Any:
-        of_entry = data if x.ndim == 1 else data[:, None]
-        return jnp.zeros_like(x).at[pattern.rows].add(of_entry * x[pattern.columns])
 
-    def substitute(right: Any, transposed: bool) -> Any:
-        call = jax.ffi.ffi_call(
-            TARGET, jax.ShapeDtypeStruct(right.shape, dtype), vmap_method="expand_dims"
+def _compiled(pattern: Pattern, raises: bool) -> Any:
+    """Solve of a pattern under jit: without it each call would be traced anew, for 4 ms."""
+    known = _COMPILED.setdefault(pattern, {})
+    if raises not in known:
+        known[raises] = _jax().jit(_solving(pattern, raises))
+    return known[raises]
+
+
+def _solving(pattern: Pattern, raises: bool) -> Callable[[Any, Any], Any]:
+    """``solve(data, b)`` for arrays of JAX, which does not keep the pattern alive."""
+    jax = _jax()
+    jnp = jax.numpy
+    number, rows, columns = number_of(pattern), pattern.rows, pattern.columns
+
+    def solve(data: Any, b: Any) -> Any:
+        def product(x: Any) -> Any:
+            of_entry = data if x.ndim == 1 else data[:, None]
+            return jnp.zeros_like(x).at[rows].add(of_entry * x[columns])
+
+        def substitute(right: Any, transposed: bool) -> Any:
+            call = jax.ffi.ffi_call(
+                TARGET, jax.ShapeDtypeStruct(right.shape, right.dtype), vmap_method="expand_dims"
+            )
+            bits = (right.ndim - 1) * COLUMNS + raises * RAISES + transposed * TRANSPOSED
+            return call(data, right, call=np.int64((number << BITS) + bits))
+
+        return jax.lax.custom_linear_solve(
+            product,
+            b,
+            lambda _, right: substitute(right, False),
+            lambda _, right: substitute(right, True),
         )
-        bits = (right.ndim - 1) * COLUMNS + (singular == "raise") * RAISES
-        return call(data, right, call=np.int64((number << BITS) + bits + transposed * TRANSPOSED))
 
-    return jax.lax.custom_linear_solve(
-        product,
-        b,
-        lambda _, right: substitute(right, False),
-        lambda _, right: substitute(right, True),
-    )
+    return solve
 
 
 @cache
