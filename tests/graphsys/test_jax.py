@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -330,6 +331,25 @@ def test_a_plan_goes_with_its_pattern():
     del pattern
     gc.collect()
     assert not places & set(plans)
+
+
+def test_eager_calls_are_compiled_once_and_keep_no_pattern(monkeypatch):
+    module, made = importlib.import_module("graphsys.interop.jax"), []
+    solving = module._solving
+    monkeypatch.setattr(module, "_solving", lambda *of: made.append(of[1]) or solving(*of))
+    pattern, data, matrix = chain_of(5)
+    b = np.arange(1.0, 6.0)
+    for scale in (1.0, 2.0, 3.0):
+        for singular in ("raise", "nan"):
+            x = gs.jax.solve(pattern, scale * data, b, singular=singular)
+            assert np.abs(matrix(scale * data) @ x - b).max() <= 1e-12
+    assert made == [True, False]
+    assert np.isnan(gs.jax.solve(pattern, 0.0 * data, b, singular="nan")).all()
+    known = weakref.ref(pattern)
+    made.clear()
+    del pattern
+    gc.collect()
+    assert known() is None
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
