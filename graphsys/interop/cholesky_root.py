@@ -121,7 +121,7 @@ def ranges(start: Ints, count: Ints, step: Any = 1) -> Ints:
     """Runs ``start, start + step, ...`` of ``count`` numbers each, one after another."""
     run = np.repeat(np.arange(count.size), count)
     place = np.arange(run.size) - (np.cumsum(count) - count)[run]
-    return np.asarray(start[run] + place * np.broadcast_to(step, count.shape)[run])
+    return np.asarray(start[run] + place * (step if isinstance(step, int) else step[run]))
 
 
 class Root:

@@ -116,7 +116,7 @@ class Reach:
             self.update_at,
             reached,
             values,
-            info[TOLERANCE],
+            info.item(TOLERANCE),
             magnitude,
             arena,
             info,

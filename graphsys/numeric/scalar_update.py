@@ -73,7 +73,7 @@ class RowReach:
         program = self.symbolic.program
         failed = refactorize_rows(
             program, self.given, self.pair_start, self.source_start, self.source, self.entry,
-            reached, values, info[TOLERANCE], magnitude, arena, info,
+            reached, values, info.item(TOLERANCE), magnitude, arena, info,
         )  # fmt: skip
         if failed == 0:
             ratios = magnitude[2 * int(program[ROWS]) :]

@@ -139,7 +139,7 @@ class Tasks:
         ticket = np.zeros(2, np.int64)
 
         def part(thread: int) -> int:
-            return self._take_part(thread, ticket, values, info[TOLERANCE], magnitude, arena)
+            return self._take_part(thread, ticket, values, info.item(TOLERANCE), magnitude, arena)
 
         crew = Crew()
         try:
