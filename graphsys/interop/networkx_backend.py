@@ -8,6 +8,7 @@ of S by a selected inverse, where networkx inverts a dense matrix.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from itertools import chain
 from typing import Any
 
 import networkx as nx
@@ -143,12 +144,20 @@ def _grounded(
     if not nodes:
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
     index = dict(zip(nodes, range(len(nodes)), strict=True))
-    edges = [edge for edge in G.edges(data=weight or False, default=1) if edge[0] != edge[1]]
-    ends = [index[node] for edge in edges for node in edge[:2]]
-    i, j = np.array(ends, np.int64).reshape(-1, 2).T
+    neighbors = [dict(found) for _, found in G.adjacency()]
+    j = np.fromiter(map(index.__getitem__, chain.from_iterable(neighbors)), np.int64)
+    i = np.repeat([index[node] for node in G], list(map(len, neighbors)))
+    attributes = [given for found in neighbors for given in found.values()]
+    if G.is_multigraph():
+        i, j = (np.repeat(ends, list(map(len, attributes))) for ends in (i, j))
+        attributes = [given for several in attributes for given in several.values()]
+    once = i != j if G.is_directed() else i < j
     c = np.ones(i.size)
     if weight:
-        c = np.array([1 / w if invert else w for *_, w in edges], float)
+        c = np.array([given.get(weight, 1) for given in attributes], float)
+    i, j, c = i[once], j[once], c[once]
+    if weight and invert:
+        c = np.array([1 / resistance for resistance in c.tolist()])
     if not np.isfinite(c).all():
         k = int(np.flatnonzero(~np.isfinite(c))[0])
         raise nx.NetworkXError(f"weight of edge ({nodes[i[k]]!r}, {nodes[j[k]]!r}) is not finite")
