@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import graphsys as gs
 from graphsys.families import random_system
-from graphsys.kernels.single.determinant import log_determinant
+from graphsys.kernels.single.determinant import definite_signs, log_determinant
 from graphsys.numeric import measures
 
 TYPES = [
@@ -164,6 +164,13 @@ def test_inertia_counts_the_signs_of_the_eigenvalues(dims):
     assert system.factorize().inertia() == expected
 
 
+def factors_of(inverse, monkeypatch):
+    """Factors with one pivot block, as `measures` reads them."""
+    w = len(inverse)
+    monkeypatch.setattr(measures, "pivot_blocks", lambda _: np.array([[0], [w], [w]]))
+    return SimpleNamespace(fronts=None, program=None, arena=inverse.ravel("F"), eps=2.0**-52)
+
+
 @pytest.mark.parametrize("negative", [0, 2])
 def test_inertia_of_inverses_with_rounding_on_one_side(monkeypatch, negative):
     # lambda_min = 1e-10 lies far above the rounding of the block, 6 eps: every sign is certain
@@ -174,9 +181,7 @@ def test_inertia_of_inverses_with_rounding_on_one_side(monkeypatch, negative):
         block = basis * eigenvalues @ basis.T
         rounding = 1e-6 * rng.uniform(-1.0, 1.0, (6, 6))  # as LU leaves it, eps cond
         inverse = np.linalg.inv(block) @ (np.eye(6) + rounding)
-        monkeypatch.setattr(measures, "pivot_inverses", lambda *_, found=inverse: [found[None]])
-        factors = SimpleNamespace(fronts=None, program=None, arena=None, eps=2.0**-52)
-        assert measures.inertia(factors) == (6 - negative, negative)
+        assert measures.inertia(factors_of(inverse, monkeypatch)) == (6 - negative, negative)
 
 
 def test_inertia_of_blocks_with_rows_of_different_size(monkeypatch):
@@ -187,21 +192,19 @@ def test_inertia_of_blocks_with_rows_of_different_size(monkeypatch):
         basis, _ = np.linalg.qr(rng.standard_normal((4, 4)))
         block = basis * np.array([-2.0, -1.0, 1.0, 2.0]) @ basis.T
         scale = np.exp2(rng.permutation([-120, -30, 0, 60]))
-        found = (scale[:, None] * (block + block.T) * scale)[None]
-        monkeypatch.setattr(measures, "pivot_inverses", lambda *_, found=found: [found])
-        factors = SimpleNamespace(fronts=None, program=None, arena=None, eps=2.0**-52)
-        assert measures.inertia(factors) == (2, 2)
-        wrong += (np.linalg.eigvalsh(found[0]) > 0.0).sum() != 2
+        found = scale[:, None] * (block + block.T) * scale
+        assert measures.inertia(factors_of(found, monkeypatch)) == (2, 2)
+        wrong += (np.linalg.eigvalsh(found) > 0.0).sum() != 2
     assert wrong > 0
 
 
 def test_signs_that_rounding_may_have_changed_do_not_count(monkeypatch):
     inverse = np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])  # eigenvalues 2 and 2^-53
-    monkeypatch.setattr(measures, "pivot_inverses", lambda *_: [inverse[None]])
-    assert measures.inertia(
-        SimpleNamespace(fronts=None, program=None, arena=None, eps=2.0**-52)
-    ) == (1, 0)
+    with monkeypatch.context() as patch:
+        assert measures.inertia(factors_of(inverse, patch)) == (1, 0)
 
+    monkeypatch.setattr(measures, "definite_signs", lambda *_: None)
+    monkeypatch.setattr(measures, "pivot_inverses", lambda *_: [inverse[None]])
     system = gs.System(gs.chain(2), 1, symmetric=True, blocks={(0, 0): 1.0, (1, 1): 1.0})
     with pytest.raises(gs.SingularPivotError, match="the signs of 1 eigenvalues are uncertain"):
         system.factorize().inertia()
@@ -213,6 +216,36 @@ def test_inertia_is_that_of_real_symmetric_systems_alone(dtype, symmetric):
     system = gs.System(gs.chain(2), 1, dtype=dtype, symmetric=symmetric, blocks=units)
     with pytest.raises(ValueError, match="inertia needs a real system made with symmetric=True"):
         system.factorize().inertia()
+
+
+def test_definite_blocks_are_shown_by_hand():
+    # the block [[1, a], [a, 1]] has the eigenvalues 1 - a and 1 + a, its negative their negatives
+    sign, block = np.empty(1, np.int64), np.empty(4)
+    for a, scale, shown in (
+        (0.5, 1.0, 1), (0.5, -1.0, -1), (1.5, 1.0, 0), (1.0, 1.0, 0), (0.9995, 1.0, 0),
+        (0.998, 1.0, 1), (0.998, -1e-200, -1), (np.nan, 1.0, 0), (0.5, 0.0, 0),
+    ):  # fmt: skip
+        arena = scale * np.array([1.0, a, 0.0, a, 1.0])  # column-major, 3 rows apart
+        definite_signs(np.array([[0], [3], [2]]), arena, 1e-3, block, sign)
+        assert sign[0] == shown, (a, scale)
+    apart = np.array([1.0, 0.5, 0.0, 0.502, 1.0])  # triangles that differ by more than 1e-3 / 2
+    definite_signs(np.array([[0], [3], [2]]), apart, 1e-3, block, sign)
+    assert sign[0] == 0
+
+
+@given(st.integers(1, 9), st.integers(0, 2**32 - 1))
+def test_blocks_are_shown_definite_by_their_least_eigenvalue(n, seed):
+    rng = np.random.default_rng(seed)
+    half = rng.standard_normal((n, n + 1))
+    found = half @ half.T
+    unit = found / np.sqrt(np.outer(np.diag(found), np.diag(found)))
+    sign = np.empty(1, np.int64)
+    scale = np.ldexp(1.0, rng.integers(-300, 300, n))
+    scaled = -found * np.outer(scale, scale)
+    definite_signs(np.array([[0], [n], [n]]), scaled.ravel("F"), 1e-3, np.empty(n * n), sign)
+    least = np.linalg.eigvalsh(unit)[0]
+    if abs(least - 1e-3) > 1e-10:
+        assert sign[0] == (-1 if least > 1e-3 else 0)
 
 
 def test_determinants_of_blocks_by_hand():
