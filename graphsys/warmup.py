@@ -51,6 +51,9 @@ def warm_up() -> int:
         factor.solve(b, trans="T")
         factor.solve(b[:, 0], report=True)
         factor.selected_inverse()
+        factor.slogdet()
+        system.T.matvec(b[:, 0])
+        system.to_scipy()
     systems[0].add([0], [0], [[1.0]])
     count = len(systems) + _with_delayed_pivots() + _block_triangular() + _similar_rows()
     count += _other_types() + _scalar_matrices()
@@ -86,6 +89,7 @@ def _scalar_matrices() -> int:
     splu(full).solve(np.ones(300))  # is refined
     factor = cholesky(csc_array(A @ A.T))
     factor.logdet()
+    factor.factor.inertia()
     factor.solve_L(factor(np.ones(200)))
     return 4
 
