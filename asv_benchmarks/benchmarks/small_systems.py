@@ -1,7 +1,7 @@
 """Calls of small systems, most of whose time is spent outside of loops, relative to their peers.
 
-``python -m benchmarks.small_systems`` in ``asv_benchmarks`` prints the tables of `docs/benchmark_notes.md`
-and `docs/from_networkx.md`.
+``python -m benchmarks.small_systems`` in ``asv_benchmarks`` prints the tables of
+`docs/benchmark_notes.md` and `docs/from_networkx.md`.
 """
 
 import pickle
