@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -216,7 +217,7 @@ def simulate(
     search = EventSearch(functions, model.timestep, run, node, part) if functions else None
     with Deferred() as deferred, space:
         totals[run_totals.END_TIME], totals[run_totals.RESUMED] = space.begin(now, info)
-        info[step_info.REJECTED], info[step_info.SHORTEST] = 0.0, 0.0
+        info[step_info.REJECTED] = info[step_info.SHORTEST] = info[step_info.UNRESOLVED] = 0.0
         stopped = in_portions(
             deferred, run if search is None else search.advance, run_steps,
             _portion(now, accuracy if search is None else 1.0), 0 if progress is False else most,
@@ -243,6 +244,7 @@ def simulate(
         if beyond and stopped is None:
             gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
             _warn(trajectory, beyond + first, every, float(gain))
+        _warn_of_impacts(trajectory)
         if stopped is None and done < run_steps and ended is None:
             stopped = _failure(model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
@@ -312,6 +314,7 @@ def _through_near_models(
         if beyond and stopped is None:
             gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
             _warn(trajectory, beyond, every, float(gain))
+        _warn_of_impacts(trajectory)
         if stopped is None and done < steps and ended is None:
             stopped = _failure(model.near.named(run.near), call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
@@ -359,6 +362,7 @@ def _what(totals: Float, done: int, info: Float) -> dict[str, Any]:
     if info[step_info.SHORTEST] > 0.0:
         what["rejected_intervals"] = int(info[step_info.REJECTED])
         what["shortest_interval"] = float(info[step_info.SHORTEST])
+        what["unresolved_impacts"] = int(info[step_info.UNRESOLVED])
     what["unexplained_energy"] = float(totals[run_totals.MOST_WORK])
     what["accumulated_energy"] = float(info[step_info.LARGEST_RISE])
     return {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what
@@ -370,6 +374,19 @@ def _warn(trajectory: Trajectory, step: int, every: int, work: float) -> None:
     now, before = trajectory.twists[record], trajectory.twists[max(0, record - 1)]
     time = float(trajectory.time[0]) + (step - 1) * trajectory.model.timestep
     warn_of_gain(trajectory.model, work, time, now, before)
+
+
+def _warn_of_impacts(trajectory: Trajectory) -> None:
+    """Warn of impacts that no length resolves."""
+    count = trajectory.info.get("unresolved_impacts", 0)
+    if count:
+        warnings.warn(
+            f"{count} impacts are not known to the accuracy: where several contacts close at once, "
+            "velocities depend on their order, however short the intervals are; see "
+            'motion.info["unresolved_impacts"]',
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
 
 def _failure(

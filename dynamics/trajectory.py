@@ -53,7 +53,8 @@ class Trajectory:
         intervals are shorter than the timestep; ``iterations`` and ``intervals`` of all steps, the
         most of one step, and how many were ``softened``, see `StepInfo.softening`;
         ``unexplained_energy`` and ``accumulated_energy``, the largest of `StepInfo`'s, J. Of a run
-        with an accuracy also ``rejected_intervals`` and ``shortest_interval``, s.
+        with an accuracy also ``rejected_intervals``, ``shortest_interval``, s, and
+        ``unresolved_impacts``, after which velocities are not known to the accuracy.
     memory : object
         That of the last state, see `State`.
     parts : tuple of Part

@@ -1,9 +1,13 @@
 """Error control inside a run: impacts by hand, errors over accuracies, laws, refusals."""
 
+import itertools
+import warnings
+
 import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics import rotation
 
 GRAVITY = 9.81
 
@@ -316,6 +320,36 @@ def test_what_cannot_be_resolved_is_an_error_with_the_motion_before():
     with pytest.raises(dy.ConvergenceError, match="'ball'") as caught:
         dy.simulate(model, model.initial_state(), 0.4, accuracy=1e-6)
     assert 0.08 < caught.value.trajectory.time[-1] < 0.13
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-4])
+def test_impacts_of_many_contacts_do_not_end_a_run(accuracy):
+    """Two boxes land on the ground and on each other, which no length of intervals resolves."""
+    rng = np.random.default_rng(2)
+    mechanism = dy.Mechanism()
+    for i in range(2):
+        mechanism.add_body(
+            dy.Box(0.2, 0.16, 0.12, mass=1.0), name=f"box {i}",
+            position=(0.02 * i, 0.0, 0.25 + 0.3 * i), orientation=rotation.random(rng),
+        )  # fmt: skip
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        motion = dy.simulate(model, model.initial_state(), 0.35, accuracy=accuracy)
+
+    count = motion.info["unresolved_impacts"]
+    texts = [str(one.message) for one in found]
+    assert texts == ([] if count == 0 else [texts[0]])
+    assert all(text.startswith(f"{count} impacts are not known") for text in texts)
+    energy = motion.energy()
+    assert (np.diff(energy) <= 1e-3 * energy[0]).all() and energy[-1] < 0.8 * energy[0]
+    for i in range(2):
+        place, turn = motion.body(f"box {i}")
+        corners = 0.5 * np.array(list(itertools.product(*[(-d, d) for d in (0.2, 0.16, 0.12)])))
+        heights = place[:, None, 2] + rotation.rotate(turn[:, None], corners[None])[..., 2]
+        assert heights.min() > -1e-3 * accuracy
 
 
 def test_a_force_that_jumps_is_located_by_the_error():

@@ -68,5 +68,6 @@ REJECTED = 52  # intervals that were solved and rejected since the run began
 SHORTEST = 53  # shortest interval accepted since then, s
 LEAST_ERROR = 54  # of the pair that failed, over what it may be
 WORST_BODY = 55  # body with that error
+UNRESOLVED = 56  # pairs since the run began in which impacts left more error than they may
 
-INFO_SIZE = 56
+INFO_SIZE = 57
