@@ -17,7 +17,7 @@ from dynamics.model import Model
 from dynamics.parts.actuators import Actuator, Keyframe
 from dynamics.parts.bodies import WORLD, Body, body
 from dynamics.parts.collisions import Collision, checked_ends, one_end
-from dynamics.parts.contact_primitives import HalfSpace
+from dynamics.parts.contact_primitives import HalfSpace, placed_half_space
 from dynamics.parts.contacts import (
     Contact,
     check_coefficients,
@@ -511,8 +511,8 @@ CentroidalSensor
         Parameters
         ----------
         shape : Shape, HalfSpace, Geometry or array_like, shape (k, 3)
-            A geometry has its own place and surface; a half-space has a place of its own. Of points
-            it is the convex hull; their frame is that of the shape.
+            A geometry has its own place and surface. Of points it is the convex hull; their frame is
+            that of the shape, as is that of a half-space's point and normal.
         name : hashable, optional
             By default ``"obstacle 0"`` and so on.
         position : array_like, shape (3,), optional
@@ -551,6 +551,8 @@ CentroidalSensor
             surface = Surface(float(friction))
             solid = Geometry(solid, x, rotation.normalized(q), surface=surface)
         made: Geometry = solid
+        if isinstance(made.shape, HalfSpace):
+            made = placed_half_space(made)
         self.obstacles[name] = made
         self._used.add(name)
         return made

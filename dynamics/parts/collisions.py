@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.errors import UnknownNameError
 from dynamics.parts.bodies import WORLD, Body
-from dynamics.parts.contact_primitives import HalfSpace, core_of, rank, touches_of
+from dynamics.parts.contact_primitives import (
+    HalfSpace,
+    core_of,
+    placed_half_space,
+    rank,
+    touches_of,
+)
 from dynamics.parts.contacts import Contact, contact
 from dynamics.parts.convex_hulls import Core, hull_of, outermost
 from dynamics.parts.geometry import Geometry, Mesh, Surface
@@ -295,7 +301,7 @@ def _parts(end: Any, name: Hashable, shape: Any, label: str) -> list[Solid]:
             hull = hull_of(_corners(shape, label), label)
             return [replace(_solid(end, name, hull, surface, label), label=own)]
         if isinstance(shape.shape, HalfSpace):
-            return [Solid(end, name, shape.shape, None, surface, own)]
+            return [Solid(end, name, placed_half_space(shape).shape, None, surface, own)]
         moved = shape.position.any() or shape.orientation[0] != 1.0
         placed = [(shape.shape, shape.position, shape.orientation)]
         shape = Compound(placed) if moved else shape.shape

@@ -26,7 +26,15 @@ from dynamics.parts.shapes import (
     Sphere,
 )
 
-__all__ = ["HalfSpace", "Touch", "core_of", "rank", "shape_of", "touches_of"]
+__all__ = [
+    "HalfSpace",
+    "Touch",
+    "core_of",
+    "placed_half_space",
+    "rank",
+    "shape_of",
+    "touches_of",
+]
 
 Float = NDArray[np.float64]
 ZERO, IDENTITY = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
@@ -57,6 +65,24 @@ class HalfSpace:
         object.__setattr__(self, "normal", n / length)
         point = rotation.as_numbers(self.point, (3,), "point of a half-space")
         object.__setattr__(self, "point", point)
+
+
+def placed_half_space(geometry: Geometry) -> Geometry:
+    """Geometry of a half-space without a place of its own: normal and point are the owner's.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        Of a `HalfSpace`.
+
+    Returns
+    -------
+    Geometry
+    """
+    plane, q = geometry.shape, geometry.orientation
+    point = geometry.position + rotation.rotate(q, plane.point)
+    moved = HalfSpace(rotation.rotate(q, plane.normal), point)
+    return replace(geometry, shape=moved, position=ZERO, orientation=IDENTITY)
 
 
 class Touch(NamedTuple):
@@ -136,6 +162,8 @@ def _placed(geometry: Geometry, label: str) -> Any:
         return hull_of(_at(corners, geometry.position, geometry.orientation), label)
     if not geometry.position.any() and geometry.orientation[0] == 1.0:
         return geometry.shape
+    if isinstance(geometry.shape, HalfSpace):
+        return placed_half_space(geometry).shape
     return Compound([(geometry.shape, geometry.position, geometry.orientation)])
 
 

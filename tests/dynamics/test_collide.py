@@ -49,6 +49,32 @@ def pairs_of(mechanism):
 # Filters
 
 
+@pytest.mark.parametrize("touch", ["obstacle", "obstacle of a geometry", "contact"])
+def test_a_half_space_has_the_place_that_is_given_with_it(touch):
+    # without friction and turning: down the slope of angle a by g sin(a) t^2 / 2
+    a, t, x = 0.3, 0.5, np.array([0.0, 0.0, 1.0])
+    q = rotation.from_rotation_vector([a, 0.0, 0.0])
+    up, down = np.array([[0.0, -np.sin(a), np.cos(a)], [0.0, -np.cos(a), -np.sin(a)]])
+    mech = dy.Mechanism()
+    start = x + 0.1 * up
+    ball = mech.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=start)
+    mech.add_joint(dy.FixedOrientation(mech.world, ball))
+    place = Geometry(dy.HalfSpace(), x, q, surface=Surface(0.0))
+    if touch == "contact":
+        mech.add_contact(ball, against_shape=place, friction=0.0)
+    elif touch == "obstacle":
+        mech.add_obstacle(dy.HalfSpace(), position=x, orientation=q, name="floor")
+    else:
+        mech.add_obstacle(place, name="floor")
+    if touch != "contact":
+        mech.collide(friction=0.0)
+    model = mech.finalize(0.01)
+    motion = dy.simulate(model, model.initial_state(), t)
+    way = motion.body("ball")[0][-1] - start
+    # barrier and contact_tolerance, over a weight of 10 N and lengths of 1 m
+    np.testing.assert_allclose(way, 0.5 * 9.81 * np.sin(a) * t**2 * down, atol=1e-6)
+
+
 def test_neighbours_along_joints_are_left_out_with_bodies_without_shapes_between_them():
     mechanism = chain([BALL, None, BALL, BALL, BALL])
     mechanism.collide()
