@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics.studies.variation import carried
 from dynamics import rotation
 
 from .grounds import G, H, cube, single
@@ -222,3 +223,67 @@ def test_error_of_a_users_distance_comes_through_in_mid_motion():
     model = single(dy.Sphere(0.1, mass=1.0), distance=brittle)
     with pytest.raises(ZeroDivisionError, match="mine"):
         dy.simulate(model, model.initial_state(), 1.0)
+
+
+# Compliant contacts
+
+
+def on_a_spring(what, timestep):
+    """A weight of 2 kg on a compliant contact, rope or limit of 7.07 rad/s, compressed at rest."""
+    mass, soft = 2.0, 1e-2
+    sag = mass * 9.81 * soft
+    mech = dy.Mechanism()
+    if what == "contact":
+        mech.add_body(dy.Sphere(0.1, mass=mass), name="weight", position=(0, 0, 0.1 - sag))
+        mech.add_contact("weight", compliance=soft, friction=0.5)
+    else:
+        inert = {"mass": mass, "inertia": 0.01 * np.eye(3)}
+        weight = mech.add_body(name="weight", position=(0, 0, -1.0 - sag), **inert)
+        mech.add_force(dy.Rope(mech.world, weight, 1.0, compliance=soft))
+    model = mech.finalize(timestep)
+    return model, model.initial_state(), (mass * soft) ** -0.5
+
+
+@pytest.mark.parametrize("what", ["contact", "rope"])
+def test_velocities_on_compliant_contacts_are_rates_of_positions(what):
+    h, speed = 0.005, 0.5
+    model, state, omega = on_a_spring(what, h)
+    model.set_body(state, "weight", velocity=(0, 0, speed))
+    motion = dy.simulate(model, state, 1.0)
+    z, v = motion.body("weight")[0][:, 2], motion.body_velocity("weight")[0][:, 2]
+    assert motion.info["most_intervals"] == 1  # energy comes back from the contact
+    # it stays in touch: central differences miss (h omega)^2 / 6, nodes about as much
+    rates = (z[2:] - z[:-2]) / (2.0 * h)
+    assert np.ptp(rates) > speed
+    np.testing.assert_allclose(v[1:-1], rates, atol=(h * omega) ** 2 * speed)
+
+
+@pytest.mark.parametrize("what", ["contact", "rope"])
+def test_velocities_given_on_a_compliant_contact_are_those_of_the_state(what):
+    model, state, _ = on_a_spring(what, 0.005)
+    state = dy.simulate(model, state, 0.1).final
+    for velocity in ([0.3, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, -0.1]):
+        model.set_body(state, "weight", velocity=velocity)
+        np.testing.assert_allclose(model.velocities(state)[0, :3], velocity, atol=1e-12)
+    state = dy.simulate(model, state, 0.1).final
+    other = dy.variant(model, {"weight": {"mass": 4.0}})
+    kept = other.velocities(carried(model, state, other))
+    np.testing.assert_allclose(kept, model.velocities(state), atol=1e-12)
+
+
+@pytest.mark.parametrize("overlap", [0.01, 0.05, 0.1])
+def test_a_motion_may_start_in_a_compressed_contact(overlap):
+    # energy comes from the contact: (overlap / C)^2 C / 2 lifts and moves 2 kg
+    soft, mech = 1e-3, dy.Mechanism()
+    mech.add_body(dy.Sphere(0.2, mass=2.0), name="ball", position=(0, 0, 0.2 - overlap))
+    mech.add_contact("ball", compliance=soft)
+    model = mech.finalize(1e-3)
+    motion = dy.simulate(model, model.initial_state(), 0.05)
+    omega, sag = (2.0 * soft) ** -0.5, 2.0 * 9.81 * soft
+    t = motion.time
+    depth = sag + (overlap - sag) * np.cos(omega * t)
+    touching = depth > 0.0
+    # forces at the end of an interval damp by omega^2 h / 2 and lag by half an interval
+    close = 1e-3 * omega * (1.0 + omega * t) * abs(overlap - sag)
+    z = motion.body("ball")[0][:, 2]
+    assert (np.abs(0.2 - z - depth)[touching] <= close[touching]).all()

@@ -2,7 +2,7 @@
 
 import math
 
-from dynamics.kernels.base.jit import inlined, kernel
+from dynamics.kernels.base.jit import inlined, kernel, lazy
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
     ARM_A_AT,
@@ -26,6 +26,7 @@ from dynamics.kernels.base.layout import (
     ENERGY,
     FACETS,
     FALL,
+    GAMMA,
     GAP_AT,
     GROUPS,
     JOINTS,
@@ -45,6 +46,8 @@ from dynamics.kernels.base.layout import (
     SIGN,
     SLOPES,
     SLOT,
+    SOFT_CONTACTS,
+    SOFTNESS,
     SPEED_AT,
     T_AT,
     T_SIZE,
@@ -177,6 +180,27 @@ def contact_rate(plan, at, W, to, u):
     if b < plan[BODIES]:
         sums = products(sums, W, to + TWIST, u, TWIST * b)
     return total_of(sums)
+
+
+@lazy("(float float)")
+def start_of_soft(plan, constant, h, contacts, c, u, x):
+    """Energy of compliant contacts at the start of an interval, and work of their forces there.
+
+    The force is gamma + h N x / C, which the gap at the start makes, and the work that from the
+    middle of the last interval to that of this one: between them velocities change from u to x.
+    """
+    energy = work = 0.0
+    for k in range(plan[CONTACTS] if plan[SOFT_CONTACTS] != 0 else 0):
+        at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
+        soft = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SOFTNESS]
+        if soft == 0.0 or contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        after = contact_rate(plan, at, contacts, w + W_AT, x)
+        before = contact_rate(plan, at, contacts, w + W_AT, u)
+        force = max(0.0, c[plan[at + SLOT] + GAMMA] + h * after / soft)
+        energy += 0.5 * soft * force * force
+        work += 0.5 * h * force * (before + after)
+    return energy, work
 
 
 @kernel

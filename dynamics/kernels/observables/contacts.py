@@ -4,6 +4,9 @@ An interval ends before the impulses of the contacts at its end, so that the mom
 rest on the ground is that of half a step's fall. Its velocity is the nearest one (in energy) that
 closed contacts allow: rows that would close further are held, and those of friction that sticks,
 by stiff terms in the projection's matrix. Being a projection it never adds energy.
+
+A compliant contact holds nothing: its force gamma acts for the half interval that is left, as that
+of a stiff spring of stiffness 1 / C does in `observables.stiff_forces`.
 """
 
 import math
@@ -40,6 +43,8 @@ from dynamics.kernels.base.layout import (
     SLACK,
     SLOPES,
     SLOT,
+    SOFT_AT,
+    SOFTNESS,
     T_AT,
     T_SIZE,
     TWIST,
@@ -140,10 +145,15 @@ def find_closed(plan, constant, h, every, node, found, state, contacts):
             mass = effective_mass(plan, constant, at, contacts, w + W_AT)
             shut = h * state[slot] > mass * state[slot + SLACK] and constant[c + OF_RATE] == 0.0
         contacts[w + ACTIVE_AT] = 1.0 if shut else 0.0
+        contacts[w + SOFT_AT] = 0.0
         for i in range(1 + 2 * plan[at + BLOCKS]):
             contacts[w + K_AT + i] = 0.0
         if not shut:
             continue
+        if constant[c + SOFTNESS] > 0.0:  # the impulse that is left, and its slope
+            slope = 0.25 * h * h / constant[c + SOFTNESS]
+            contacts[w + SOFT_AT] = 0.5 * h * state[slot]
+            contacts[w + K_AT] = min(slope, HELD * mass)
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
             spare = constant[c + FRICTION + i] * state[slot]
@@ -166,7 +176,7 @@ def hold_more(plan, constant, x, contacts):
     changed = 0
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
+        if contacts[w + ACTIVE_AT] == 0.0 or contacts[w + SOFT_AT] > 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         speed = contact_rate(plan, at, contacts, w + W_AT, x)
@@ -186,7 +196,8 @@ def hold_more(plan, constant, x, contacts):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        push = -contacts[w + K_AT] * contact_rate(plan, at, contacts, w + W_AT, x)
+        push = contacts[w + SOFT_AT]
+        push -= contacts[w + K_AT] * contact_rate(plan, at, contacts, w + W_AT, x)
         for i in range(plan[at + BLOCKS]):
             one = w + K_AT + 1 + 2 * i
             two = one + 1
@@ -239,7 +250,7 @@ def subtract_sliding_rows(plan, x, contacts, r):
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
-        push = contacts[w + FREE_AT]
+        push = contacts[w + FREE_AT] + contacts[w + SOFT_AT]
         push -= contacts[w + K_AT] * contact_rate(plan, at, contacts, w + W_AT, x)
         for i in range(2 * plan[at + BLOCKS]):
             part = -push * contacts[w + FREE_BLOCKS_AT + i]
@@ -261,7 +272,7 @@ def add_held_rows(plan, contacts, values):
 
 @lazy("None")
 def subtract_held_rows(plan, x, contacts, r):
-    """r <- r - sum K w w^T x."""
+    """r <- r - sum K w w^T x, and the impulses that compliant contacts have left."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
@@ -270,4 +281,6 @@ def subtract_held_rows(plan, x, contacts, r):
         for i in range(1 + 2 * plan[at + BLOCKS]):
             row = w + W_AT + SLOPES * i
             part = contacts[w + K_AT + i] * contact_rate(plan, at, contacts, row, x)
+            if i == 0:
+                part -= contacts[w + SOFT_AT]
             subtract_row(plan, n, at, contacts, row, part, r)

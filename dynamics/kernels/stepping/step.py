@@ -34,6 +34,7 @@ from dynamics.kernels.base.layout import (
     ROTORS,
     ROWS,
     SLOTS,
+    SOFT_CONTACTS,
     STIFF_NUMBERS,
     STORED,
     TWIST,
@@ -55,7 +56,7 @@ from dynamics.kernels.base.step_info import (
     VELOCITY_ERROR,
     VIOLATION,
 )
-from dynamics.kernels.contacts.rows import bounced, groups_at_end
+from dynamics.kernels.contacts.rows import bounced, groups_at_end, start_of_soft
 from dynamics.kernels.interval.energy_audit import constraint_work
 from dynamics.kernels.interval.energy_balance import energy_rises, held_by_contacts, kinetic
 from dynamics.kernels.interval.planar import planar_of
@@ -265,6 +266,10 @@ def interval(
         return done
     if not last and turns_too_far(plan, constant, h, x, turn):
         return TURNED_TOO_FAR
+    explained = 0.0
+    if contacts and plan[SOFT_CONTACTS] != 0:
+        energy, explained = start_of_soft(plan, constant, h, work.contacts, motion.c, u, x)
+        held = held if part.moving else energy
     known = (0.0, 0.0, held)
     if settings[ENERGY_SHARE] != 0.0:
         share, before = abs(settings[ENERGY_SHARE]), info[KINETIC]
@@ -277,8 +282,7 @@ def interval(
             given_work, error = constraint_work(
                 plan, constant, h, settings, residual, node, trial, u, work, part.moving
             )
-            if contacts:  # what they store and give back
-                given_work += held_by_contacts(plan, constant, motion.c) - held
+            given_work -= explained  # by what compliant contacts give back
             much = share * (after + before) + error
             given, taken = min(given_work, after - before), min(-given_work, before - after)
             if given > much and not (last and settings[ENERGY_SHARE] < 0.0):
