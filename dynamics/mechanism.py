@@ -511,8 +511,8 @@ CentroidalSensor
         Parameters
         ----------
         shape : Shape, HalfSpace, Geometry or array_like, shape (k, 3)
-            A geometry has its own place and surface. Of points it is the convex hull; their frame is
-            that of the shape, as is that of a half-space's point and normal.
+            A geometry has its own place and surface. Of points it is the convex hull. Points, and
+            a half-space's point and normal, are in the frame of the shape.
         name : hashable, optional
             By default ``"obstacle 0"`` and so on.
         position : array_like, shape (3,), optional

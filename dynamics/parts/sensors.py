@@ -246,8 +246,8 @@ class ForceTorque(Sensor):
 
     They are those of the last interval and belong to its start, as the specific force of an `IMU`:
     a body on a `Fixed` joint alone has the force m times the specific force at its centre of mass.
-    At orders 4 and 6 they are means over the last interval. Along the free axes of the joint
-    constraints do not act: springs, motors and friction there are not felt.
+    At orders 4 and 6, and on compliant joints, they are means over the last interval. Along the
+    free axes of the joint constraints do not act: springs, motors and friction there are not felt.
 
     Parameters
     ----------

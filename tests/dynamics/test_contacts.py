@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.studies.variation import carried
 from dynamics import rotation
+from dynamics.studies.variation import carried
 
 from .grounds import G, H, cube, single
 
