@@ -518,7 +518,7 @@ class Model:
         self,
         state: State,
         control: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
-        wrenches: Mapping[Hashable, ArrayLike] | None = None,
+        wrenches: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
     ) -> tuple[State, StepInfo]:
         """One step.
 
@@ -529,8 +529,9 @@ class Model:
         control : array_like, shape (c,) or (len(model.nodes), c), or mapping, optional
             Generalized forces of the actuated axes during the step or at its nodes, N or N m; or
             by name.
-        wrenches : mapping, optional
-            By name of body: force (world, N) and torque (body frame, N m) at its centre of mass.
+        wrenches : array_like, shape (6 n,), or mapping, optional
+            Force (world, N) and torque (body frame, N m) on every body at its centre of mass, or by
+            name of body.
 
         Returns
         -------

@@ -32,7 +32,7 @@ def linearize(
     control: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
     *,
     coordinates: str | Iterable[Hashable] = "maximal",
-    wrenches: Mapping[Hashable, ArrayLike] | None = None,
+    wrenches: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
 ) -> tuple[Float, Float]:
     """Differentiate one step exactly, ``d next = A d state + B d control``.
 
@@ -61,7 +61,7 @@ def linearize(
           of the step after the projection onto what the loops allow (least squares); at a state
           that stays, its eigenvalues are those of the mechanism, and zeros.
         - names of joints: the same with these only, a minimal choice on loops for instance.
-    wrenches : mapping, optional
+    wrenches : array_like, shape (6 n,), or mapping, optional
         See `Model.step`.
 
     Returns

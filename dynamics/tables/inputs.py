@@ -294,19 +294,23 @@ def _activated(one: Actuator, commands: Float, start: float, timestep: float) ->
     return np.clip(out, *one.active)
 
 
-def wrenches_of(model: Model, wrenches: Mapping[Hashable, ArrayLike] | None) -> Float:
+def wrenches_of(model: Model, wrenches: ArrayLike | Mapping[Hashable, ArrayLike] | None) -> Float:
     """Vector of wrenches, empty where there is none.
 
     Parameters
     ----------
     model : Model
-    wrenches : mapping or None
-        By name of body: force (world, N) and torque (body frame, N m).
+    wrenches : array_like, shape (6 n,), or mapping, or None
+        Force (world, N) and torque (body frame, N m) of all bodies, or by name of body.
 
     Returns
     -------
     ndarray of float, shape (6 n,) or (0,)
     """
+    if wrenches is None:
+        return np.zeros(0)
+    if not isinstance(wrenches, Mapping):
+        return rotation.as_numbers(wrenches, (6 * model.n_bodies,), "wrenches of all bodies")
     if not wrenches:
         return np.zeros(0)
     out = np.zeros((model.n_bodies, 6))

@@ -234,6 +234,8 @@ def test_wrenches_that_are_none_are_refused(bad):
         model.step(model.initial_state(), wrenches={"a": bad})
     with pytest.raises(dy.UnknownNameError, match="no body 'c'"):
         model.step(model.initial_state(), wrenches={"c": np.zeros(6)})
+    with pytest.raises(ValueError, match=r"wrenches of all bodies .* must be \(12,\)"):
+        model.step(model.initial_state(), wrenches=np.zeros(6))
 
 
 def test_a_body_with_no_joint_and_a_mechanism_in_parts_are_fine():

@@ -212,8 +212,10 @@ def test_wrenches_are_a_force_in_the_world_and_a_torque_in_the_body():
     v, omega = motion.body_velocity("b")
     np.testing.assert_allclose(v[:, 0], 2.0 * motion.time, atol=1e-11)
     np.testing.assert_allclose(omega[:, 0], motion.time, rtol=1e-4)
-    one, _ = model.step(state, wrenches={"b": [4.0, 0.0, 0.0, 0.1, 0.0, 0.0]})
-    np.testing.assert_allclose(one.data, motion.states[1], atol=1e-14)
+    push = [4.0, 0.0, 0.0, 0.1, 0.0, 0.0]
+    for wrenches in ({"b": push}, push):
+        one, _ = model.step(state, wrenches=wrenches)
+        np.testing.assert_allclose(one.data, motion.states[1], atol=1e-14)
 
 
 def test_a_body_takes_its_part_of_gravity():
