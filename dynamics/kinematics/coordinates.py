@@ -44,7 +44,7 @@ PERIOD = {kinds.ANGLE: 4.0 * np.pi, kinds.HEADING_A: 2.0 * np.pi, kinds.HEADING_
 def twists_of(model: Model, state: State) -> Float:
     """M^-1 p: velocities before the projection onto the constraints.
 
-    After an interval with implicit forces or compliant contacts the projected ones: see
+    After an interval with implicit forces the projected ones: see
     `dynamics.kernels.observables.stiff_forces`.
 
     Parameters
@@ -56,8 +56,7 @@ def twists_of(model: Model, state: State) -> Float:
     -------
     ndarray of float, shape (n, 6)
     """
-    late = state.contacts[model.late_at :][:1].any()
-    if late or any(state.contacts[slot] for slot in _soft_contacts(model)):
+    if state.contacts[model.late_at :][:1].any():
         return np.asarray(model.workspace.velocities(state.data[None])[0].reshape(-1, layout.TWIST))
     return velocities_of(model, state.pose, state.momentum)
 
@@ -80,37 +79,27 @@ def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> N
     held = momenta(model.tables, state.pose, twists.reshape(1, -1)).reshape(-1, layout.TWIST)
     touched = (
         slice(None)
-        if any(model.tables.plan[[layout.ROTORS, layout.STIFF_NUMBERS, layout.SOFT_CONTACTS]])
+        if model.tables.plan[layout.ROTORS] or model.tables.plan[layout.STIFF_NUMBERS]
         else moved
     )
-    forget_impulses(model, state)
+    state.contacts[model.late_at :] = 0.0  # momenta are now M V, with nothing left to act
+    state.contacts[_soft_contacts(model, moved)] = 0.0
     state.momentum[touched] = held[touched]
     state.interval_velocity[moved] = state.interval_velocity_before[moved] = twists[moved]
 
 
-def forget_impulses(model: Model, state: State) -> None:
-    """Forces of stiff rows and compliant contacts <- 0: momenta are M V, with nothing left to act.
-
-    Parameters
-    ----------
-    model : Model
-    state : State
-        Changed.
-    """
-    state.contacts[model.late_at :] = 0.0
-    state.contacts[_soft_contacts(model)] = 0.0
-
-
-def _soft_contacts(model: Model) -> list[int]:
-    """Places of the normal forces of compliant contacts and limits, in ``state.contacts``."""
+def _soft_contacts(model: Model, bodies: list[int]) -> list[int]:
+    """Places in ``state.contacts`` of the normal forces of compliant contacts of bodies."""
     plan, constant = model.tables.plan, model.tables.constant
     if not plan[layout.SOFT_CONTACTS]:
         return []
-    numbers = range(int(plan[layout.CONTACTS]))
-    at = [int(plan[layout.CONTACT_AT]) + k * layout.CONTACT_FIELDS for k in numbers]
-    own = [int(plan[layout.CONTACT_CONSTANT_AT]) + k * layout.CONTACT_SIZE for k in numbers]
-    soft = (a for a, c in zip(at, own) if constant[c + layout.SOFTNESS] > 0.0)
-    return [int(plan[a + layout.SLOT]) + layout.GAMMA for a in soft]
+    found, size = list[int](), layout.CONTACT_SIZE
+    for k in range(int(plan[layout.CONTACTS])):
+        at = plan[layout.CONTACT_AT] + k * layout.CONTACT_FIELDS
+        soft = constant[plan[layout.CONTACT_CONSTANT_AT] + k * size + layout.SOFTNESS] > 0.0
+        if soft and {int(plan[at + layout.A]), int(plan[at + layout.B])} & {*bodies}:
+            found.append(int(plan[at + layout.SLOT]) + layout.GAMMA)
+    return found
 
 
 def _riders(model: Model, state: State, twists: Float, moved: list[int]) -> list[int]:

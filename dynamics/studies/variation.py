@@ -136,7 +136,6 @@ def carried(model: Model, state: State, other: Model) -> State:
     for name in ("pose", "interval_velocity", "interval_velocity_before", "multipliers"):
         getattr(after, name)[:] = getattr(state, name)
     after.contacts[:slots] = state.contacts[:slots]
-    coordinates.forget_impulses(other, after)
     twists = coordinates.twists_of(model, state)
     after.momentum.ravel()[:] = momenta(other.tables, state.pose, twists.reshape(1, -1))[0]
     return after
