@@ -402,10 +402,11 @@ class Each(Engine):
         self.largest_error = float(np.finfo(dtype).max)  # whatever `Solver` accepts
         self.pivot_ratio, self.growth, self.weakest = np.ones((3, count))
         self.arena = np.empty(count * symbolic.arena_size, dtype)
+        self.program = symbolic.program_for(dtype)
 
     def factorize(self, values: Array, threads: int) -> None:
         """Factors of all systems."""
-        program = self.symbolic.program
+        program = self.program
         flat = values.ravel()
         real = np.zeros(0, self.dtype).real.dtype
 
@@ -422,7 +423,7 @@ class Each(Engine):
         self, values: Array, b: Array, trans: str, below: float, threads: int
     ) -> tuple[Array, Array]:
         """Solutions and backward errors."""
-        program, conjugate = self.symbolic.program, trans == "H" and self.dtype.kind == "c"
+        program, conjugate = self.program, trans == "H" and self.dtype.kind == "c"
         columns = b.shape[2] if b.ndim == 3 else 1
         right = (b.swapaxes(1, 2) if b.ndim == 3 else b).ravel()
         right = right.conj() if conjugate else right

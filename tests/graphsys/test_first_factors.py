@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import graphsys as gs
+from graphsys import condensation
 from graphsys.families import random_system
 from graphsys.numeric.factorization import Factorization
 
@@ -26,14 +27,21 @@ TYPES = [np.float32, np.float64, np.complex64, np.complex128]
 
 @pytest.fixture
 def replaced(monkeypatch):
-    """Searches for other factors, in a list."""
-    calls, stable = [], Factorization.stable
+    """Searches for other factors, by name, in a list."""
+    calls = []
 
-    def counted(self, *args, **options):
-        calls.append(1)
-        return stable(self, *args, **options)
+    def count(owner, name):
+        method = getattr(owner, name)
 
-    monkeypatch.setattr(Factorization, "stable", counted)
+        def counted(self, *args, **options):
+            calls.append(f"{owner.__name__}.{name}")
+            return method(self, *args, **options)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(Factorization, "stable")
+    count(gs.Batch, "_go_alone")
+    count(condensation._Separate, "__init__")
     return calls
 
 
@@ -54,6 +62,9 @@ def calls_of(system, b):
     yield "pickle", pickle.loads(pickle.dumps(factor)).solve(b)
     yield "batch", gs.Batch(system.analyze(), many).solve(np.stack([b[:, 0]] * 9))
     yield "columns of a batch", gs.Batch(system.analyze(), many).solve(np.stack([b] * 9))
+    yield "batch, T", gs.Batch(system.analyze(), many).solve(np.stack([b[:, 0]] * 9), "T")
+    yield "batch, at once", gs.Batch(system.analyze()).solve_once(many, np.stack([b[:, 0]] * 9))
+    yield "batch, refined", gs.Batch(system.analyze(), many, refine=True).solve(np.stack([b] * 9))
     yield "condensation", gs.condense(system, [node]).reduce(b)
 
 
