@@ -294,3 +294,15 @@ def test_a_schur_complement_beyond_the_range_of_numbers_is_refused(small):
     system = gs.System(gs.chain(2), 1, blocks=blocks)
     with pytest.raises(OverflowError, match="overflows: scale the matrix"):
         gs.condense(system, [1]).schur()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_nothing_to_eliminate_leaves_nothing_in_doubt(dtype):
+    # magnitudes of rows are from before: memory, or other values
+    system = random_system(gs.chain(3), 2, dtype=dtype)
+    condensed = gs.condense(system, [0, 1, 2])
+    condensed._partial.magnitude[:6] = 1e10
+    condensed._partial.magnitude[6:12] = 1e-10
+    condensed.refactorize(system.values)
+    assert condensed._eliminated is condensed._partial
+    assert condensed.schur().tolist() == system.to_dense().tolist()

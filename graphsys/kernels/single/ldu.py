@@ -180,10 +180,9 @@ def load_supernodes(program, values, magnitude, arena):
     """Panels and magnitudes of all but the first ``nodes`` supernodes."""
     load(program, values, arena)
     starts, first, rows = program[STARTS_AT], program[NODES], program[ROWS]
-    if first < program[SUPERNODES]:
-        own = program[program[starts + first] + FIRST] if first > 0 else 0
-        magnitude[own:rows] = 0.0
-        magnitude[rows + own : 2 * rows] = np.inf  # of rows that are not eliminated
+    own = program[program[starts + first] + FIRST] if first > 0 else 0
+    magnitude[own:rows] = 0.0
+    magnitude[rows + own : 2 * rows] = np.inf  # of rows that are not eliminated
     for s in range(first, program[SUPERNODES]):
         given_magnitudes(program, program[starts + s], magnitude, arena)
 
