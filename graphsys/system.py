@@ -519,11 +519,11 @@ class System(Sealed):
 
         Parameters
         ----------
-        x : array_like, shape (N,)
+        x : array_like, shape (N,) or (N, k)
 
         Returns
         -------
-        ndarray, shape (N,)
+        ndarray, shape of x
         """
         return self @ x
 
@@ -532,13 +532,13 @@ class System(Sealed):
 
         Parameters
         ----------
-        x : array_like, shape (N,)
+        x : array_like, shape (N,) or (N, k)
 
         Returns
         -------
-        ndarray, shape (N,)
+        ndarray, shape of x
         """
-        return (np.conj(np.asarray(x)) @ self).conj()
+        return (np.conj(np.asarray(x)).T @ self).T.conj()
 
     def __rmatmul__(self, x: Any) -> Any:
         """Product x A, x of shape (N,) or (k, N)."""

@@ -320,6 +320,9 @@ def test_complex_systems_have_the_adjoint_of_scipy():
     system = gs.System.from_blocks([0], [0], B)
     x = np.array([1.0 + 2.0j, -1.0j])
     assert np.allclose(aslinearoperator(system).H @ x, B[0].conj().T @ x)
+    columns = np.outer(x, [1.0, 2.0j])
+    assert np.allclose(aslinearoperator(system).H @ columns, B[0].conj().T @ columns)
+    assert np.array_equal(system.rmatvec(columns[:, :1]), system.rmatvec(x)[:, None])
 
 
 def test_scalars_are_blocks_of_nodes_of_one_unknown():
