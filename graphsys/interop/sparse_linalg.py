@@ -429,6 +429,10 @@ class FactorizedMatrix:
         SingularPivotError
             If the matrix is singular.
         """
+        if not issparse(A):
+            A = _sparse(A)
+        if A.dtype.kind == "b":
+            A = A.astype(float)
         if self._small is not None or self._one_pass is not None or self._once:
             self._for_repeats()
         if self._lu is None:

@@ -181,6 +181,17 @@ def test_matrices_of_logical_and_single_complex_numbers():
     assert gs.splu(csc_array(np.eye(3, dtype=bool))).solve([1.0, 2.0, 3.0]).tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("n", [3, 300])
+@pytest.mark.parametrize("kind", [np.asarray, csc_array, csr_array])
+def test_matrices_that_splu_takes_are_refactorized(kind, n):
+    # x_i + x_i+1 = b_i, of logical numbers and of others, dense and sparse
+    first = np.eye(n, dtype=bool) | np.eye(n, k=1, dtype=bool)
+    factors = gs.splu(kind(first))
+    for matrix in (first, 2 * first.astype(np.int8), 4.0 * first):
+        factors.refactorize(kind(matrix))
+        assert factors.solve(matrix @ np.ones(n)).tolist() == [1.0] * n
+
+
 def test_singular_matrices_are_refused_by_their_rows():
     # rows 2 to 4 and 5 to 7 are one node each: nodes have other numbers than rows
     A = np.zeros((9, 9))
