@@ -121,9 +121,8 @@ def inertia(factorization: Factorization) -> tuple[int, int]:
         return factorization.fronts.inertia()
     places, arena = pivot_blocks(factorization.program), factorization.arena
     sign = np.zeros(places.shape[1], np.int64)
-    if arena.dtype.kind != "c":
-        work = np.empty(int(places[2].max(initial=1)) ** 2, arena.dtype)
-        definite_signs(places, arena, BY_FAR, work, sign)
+    work = np.empty(int(places[2].max(initial=1)) ** 2, arena.dtype)
+    definite_signs(places, arena, BY_FAR, work, sign)
     positive, negative = (int(places[2, sign == one].sum()) for one in (1, -1))
     for inverses in pivot_inverses(places[:, sign == 0], arena):
         eigenvalues = np.linalg.eigvals(_equilibrated(inverses)).real

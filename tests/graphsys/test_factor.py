@@ -233,16 +233,36 @@ def test_definite_blocks_are_shown_by_hand():
     assert sign[0] == 0
 
 
+def test_hermitian_blocks_are_shown_by_hand():
+    # the block [[1, a], [conj a, 1]] has the eigenvalues 1 - |a| and 1 + |a|
+    sign, block = np.empty(1, np.int64), np.empty(4, complex)
+    for a, first, shown in (
+        (0.5j, 1.0, 1), (-0.6 + 0.7j, 1.0, 1), (1.5j, 1.0, 0), (0.8 - 0.7j, 1.0, 0),
+        (0.0, 1.0 + 0.1j, 0),  # no Hermitian block
+    ):  # fmt: skip
+        for scale in (1.0, -1e-200):
+            arena = scale * np.array([first, np.conj(a), 0.0, a, 1.0])
+            definite_signs(np.array([[0], [3], [2]]), arena, 1e-3, block, sign)
+            assert sign[0] == shown * np.sign(scale), (a, scale)
+    symmetric = np.array([1.0, 0.5j, 0.0, 0.5j, 1.0])  # [[1, a], [a, 1]]
+    definite_signs(np.array([[0], [3], [2]]), symmetric, 1e-3, block, sign)
+    assert sign[0] == 0
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
 @given(st.integers(1, 9), st.integers(0, 2**32 - 1))
-def test_blocks_are_shown_definite_by_their_least_eigenvalue(n, seed):
+def test_blocks_are_shown_definite_by_their_least_eigenvalue(dtype, n, seed):
     rng = np.random.default_rng(seed)
-    half = rng.standard_normal((n, n + 1))
-    found = half @ half.T
-    unit = found / np.sqrt(np.outer(np.diag(found), np.diag(found)))
+    half = rng.standard_normal((n, n + 1)).astype(dtype)
+    if dtype is complex:
+        half += 1j * rng.standard_normal((n, n + 1))
+    found = half @ half.conj().T
+    diagonal = np.diag(found).real
+    unit = found / np.sqrt(np.outer(diagonal, diagonal))
     sign = np.empty(1, np.int64)
     scale = np.ldexp(1.0, rng.integers(-300, 300, n))
     scaled = -found * np.outer(scale, scale)
-    definite_signs(np.array([[0], [n], [n]]), scaled.ravel("F"), 1e-3, np.empty(n * n), sign)
+    definite_signs(np.array([[0], [n], [n]]), scaled.ravel("F"), 1e-3, np.empty(n * n, dtype), sign)
     least = np.linalg.eigvalsh(unit)[0]
     if abs(least - 1e-3) > 1e-10:
         assert sign[0] == (-1 if least > 1e-3 else 0)

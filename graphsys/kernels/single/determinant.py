@@ -58,27 +58,27 @@ def definite_signs(
 ):
     """Sign of each block X that is definite by far, else 0: Cholesky's method for X - margin D(X).
 
-    Its triangles may differ by as much. ``places`` as in `log_determinant`.
+    X and X^H may differ by as much. ``places`` as in `log_determinant`.
     """
     for b in range(places.shape[1]):
         at, ld, w = places[0, b], places[1, b], places[2, b]
-        sign[b] = 1 if arena[at] > 0.0 else -1
+        sign[b] = 1 if arena[at].real > 0.0 else -1
         for c in range(w):
             for r in range(c, w):
-                lower, upper = arena[at + r + c * ld], arena[at + c + r * ld]
+                lower, upper = arena[at + r + c * ld], np.conj(arena[at + c + r * ld])
                 block[r + c * w] = sign[b] * lower
-                own, other = arena[at + r + r * ld], arena[at + c + c * ld]
+                own, other = arena[at + r + r * ld].real, arena[at + c + c * ld].real
                 most = margin * np.sqrt(abs(own)) * np.sqrt(abs(other))
                 if not w * abs(lower - upper) <= most:
                     sign[b] = 0
         for c in range(w):
             block[c + c * w] *= 1.0 - margin
         for k in range(w):
-            pivot = block[k + k * w]
+            pivot = block[k + k * w].real
             if not pivot > 0.0:
                 sign[b] = 0
                 break
             for c in range(k + 1, w):
-                factor = block[c + k * w] / pivot
+                factor = np.conj(block[c + k * w]) / pivot
                 for r in range(c, w):
                     block[r + c * w] -= factor * block[r + k * w]
