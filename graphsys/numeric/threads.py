@@ -174,9 +174,9 @@ class Tasks:
         status = WAITING
         while status == WAITING:
             status = take_part(
-                program, tables, (self.task_start, self.task), ticket, self.ready, self.ready[-1],
-                values, tolerance, panels + thread * (total - panels),
-                state, magnitude, arena, info,
+                program, tables, (self.task_start, self.task),
+                ticket, self.ready, self.ready.item(-1), values, tolerance,
+                panels + thread * (total - panels), state, magnitude, arena, info,
             )  # fmt: skip
             if status == WAITING:
                 time.sleep(0)

@@ -93,6 +93,19 @@ def test_helpers_that_never_come_are_not_waited_for():
     assert busy.result(timeout=10)
 
 
+def test_kernels_of_threads_are_found_at_once(monkeypatch):
+    # a number of numpy would pass through the search for machine code, as often as a thread waits
+    given, original = [], threads.take_part
+
+    def recorded(*arguments):
+        given.extend(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(threads, "take_part", recorded)
+    check_same(families.random_system(nx.grid_graph((8, 8)), 4))
+    assert given and not any(isinstance(argument, np.generic) for argument in given)
+
+
 def test_who_waits_long_leaves_and_goes_on_where_it_was():
     system = families.random_system(nx.grid_graph((8, 8)), 4)
     symbolic = system.analyze()
