@@ -61,7 +61,8 @@ class Factor(Sealed):
     symbolic : Symbolic
     values : ndarray, shape (symbolic.graph.nnz,)
         Blocks in the layout of the graph, copied when solves have to refine; `residual`,
-        `backward_error` and `rcond` otherwise read them where they are: leave them as they were.
+        `backward_error`, `rcond`, certificates, and with ``refine=False`` determinants and the like
+        otherwise read them where they are: leave them as they were.
     refine : bool, optional
         Whether solves compute their residual and refine until it is at rounding level. By default
         they do when `pivot_ratio` is below 0.125 or `pivot_growth` above 64.
