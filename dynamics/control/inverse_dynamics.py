@@ -83,18 +83,18 @@ def inverse_dynamics(
     asked, wanted = _asked(model, acting, accelerations)
     twist = model.workspace.velocities(state.data[None])[0]
     slopes = Slopes(acting.motions, *row_slopes(model, state, twist))
-    told = slopes if asked is acting else slopes.of(asked.motions)
+    asked_slopes = slopes if asked is acting else slopes.of(asked.motions)
     free = slopes.free()
     bias = steady_forces(model.tables, state.pose, twist)
-    rubbed = _Rubbed(model, twist, told, asked, wanted)
+    rubbed = _Rubbed(model, twist, asked_slopes, asked, wanted)
     bent = -slopes.held(slopes.bend @ twist)
     pushed = momenta(model.tables, state.pose, np.vstack([free.T, bent]))
     d, k = free.shape[1], acting.size
     kkt, right = np.zeros((d + asked.size, d + k)), np.zeros(d + asked.size)
     kkt[:d, :d], kkt[:d, d:] = free.T @ pushed[:d].T, -(slopes.J @ free).T
-    kkt[d:, :d] = told.J @ free
+    kkt[d:, :d] = asked_slopes.J @ free
     right[:d] = free.T @ (_applied(model, state, twist) + rubbed.force - bias - pushed[d])
-    right[d:] = wanted - told.swing @ twist - told.J @ bent
+    right[d:] = wanted - asked_slopes.swing @ twist - asked_slopes.J @ bent
     found, missed = _solved(kkt, right)
     if missed > REACHED * max(1.0, np.abs(right).max(initial=0.0)):
         raise ValueError(
@@ -162,7 +162,7 @@ class _Rubbed:
         self,
         model: Model,
         twist: Float,
-        told: Slopes,
+        asked_slopes: Slopes,
         asked: JointSpace,
         wanted: Float,
     ) -> None:
@@ -170,7 +170,7 @@ class _Rubbed:
         if not self.names:
             return
         self.space = space_of(model, self.names)
-        slopes = told if self.space is asked else told.of(self.space.motions)
+        slopes = asked_slopes if self.space is asked else asked_slopes.of(self.space.motions)
         self.J, self.swing = slopes.J, slopes.swing @ twist
         rate = self.J @ twist
         way, self.known = np.where(abs(rate) > STILL, rate, 0.0), abs(rate) > STILL

@@ -463,8 +463,8 @@ class FrameSensor(Sensor):
     local : bool, optional
         Whether velocities are along the sensor's own axes, or else the world's.
     reference : Body or hashable, optional
-        Frame or body that the sensor is seen from: all readings are relative to it and along its
-        axes, velocities as one sees them who moves and turns with it.
+        Frame or body that the sensor is seen from. All readings are relative to it and along its
+        axes; its own motion and rotation are subtracted from velocities.
     quantities : {"position", "orientation", "velocity", "angular velocity", "x axis", "y axis", \
 "z axis"} or iterable, optional
         By default the first two: the position in the world, m, the orientation (sensor to world,
