@@ -244,7 +244,7 @@ def simulate(
         if beyond and stopped is None:
             gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
             _warn(trajectory, beyond + first, every, float(gain))
-        _warn_of_impacts(trajectory)
+        _warn_of_contacts(trajectory)
         if stopped is None and done < run_steps and ended is None:
             stopped = _failure(model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
@@ -314,7 +314,7 @@ def _through_near_models(
         if beyond and stopped is None:
             gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
             _warn(trajectory, beyond, every, float(gain))
-        _warn_of_impacts(trajectory)
+        _warn_of_contacts(trajectory)
         if stopped is None and done < steps and ended is None:
             stopped = _failure(model.near.named(run.near), call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
@@ -355,7 +355,7 @@ def _records(
 def _what(totals: Float, done: int, info: Float) -> dict[str, Any]:
     """Summary of a run, see `Trajectory.info`."""
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
-    names.append("softened")
+    names += ["softened", "less_friction"]
     what: dict[str, Any] = dict(
         zip(names, totals[run_totals.TOTAL_ITERATIONS : run_totals.STEPS].astype(int).tolist())
     )
@@ -376,8 +376,17 @@ def _warn(trajectory: Trajectory, step: int, every: int, work: float) -> None:
     warn_of_gain(trajectory.model, work, time, now, before)
 
 
-def _warn_of_impacts(trajectory: Trajectory) -> None:
-    """Warn of impacts that no length resolves."""
+def _warn_of_contacts(trajectory: Trajectory) -> None:
+    """Warn of steps with less friction, and of impacts that no length resolves."""
+    less = trajectory.info["less_friction"]
+    if less:
+        warnings.warn(
+            f"{less} of {trajectory.info['steps']} steps were solved with less friction, as they "
+            "could not be solved otherwise: a body may be wedged between others; see "
+            'motion.info["less_friction"]',
+            RuntimeWarning,
+            stacklevel=4,
+        )
     count = trajectory.info.get("unresolved_impacts", 0)
     if count:
         warnings.warn(

@@ -148,6 +148,8 @@ class StepInfo:
     softening : float
         By how much the barrier of contacts was larger than asked for, as the step could not be
         solved otherwise; 1 is the rule.
+    friction : float
+        Part of all friction that it was solved with then; 1 is the rule.
     unexplained_energy : float
         Largest energy that joints, contacts, limits and dry friction give in an interval, J: see
         `dynamics.kernels.interval.energy_audit`.
@@ -162,5 +164,6 @@ class StepInfo:
     residual: float
     violation: float
     softening: float = 1.0
+    friction: float = 1.0
     unexplained_energy: float = 0.0
     accumulated_energy: float = 0.0

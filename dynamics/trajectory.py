@@ -51,7 +51,8 @@ class Trajectory:
     info : dict
         What the run took: ``steps``; ``intervals_per_step``, above 1 where steps were cut, whose
         intervals are shorter than the timestep; ``iterations`` and ``intervals`` of all steps, the
-        most of one step, and how many were ``softened``, see `StepInfo.softening`;
+        most of one step, how many were ``softened``, see `StepInfo.softening`, and how many of
+        those took ``less_friction``;
         ``unexplained_energy`` and ``accumulated_energy``, the largest of `StepInfo`'s, J. Of a run
         with an accuracy also ``rejected_intervals``, ``shortest_interval``, s, and
         ``unresolved_impacts``, after which velocities are not known to the accuracy.

@@ -136,3 +136,47 @@ def test_coefficients_as_large_as_files_write_them_stick(friction):
 
     # it rolls from the first step on: m v r = (m r^2 + J) omega about the ground, J = 2/5 m r^2
     assert after.pose[0, 0] == pytest.approx(1.0 / 1.4, abs=H)
+
+
+#: What the barrier takes off the friction of a box: barrier / (friction force * way of a step),
+#: 5e-9 J / (1.2 N * 1e-3 m) at each corner, and more in the first steps.
+SMOOTH = 1e-3
+
+
+def sliding_box():
+    """A box of 1 m/s on a floor with a coefficient of friction of 0.5."""
+    mech = dy.Mechanism()
+    box = mech.add_body(dy.Box(0.2, 0.2, 0.2, mass=1.0), name="box", position=(0, 0, 0.1))
+    mech.add_contact(box, shape=box.shape, friction=0.5, name="floor")
+    model = mech.finalize(1e-3)
+    state = model.initial_state()
+    model.set_body(state, "box", velocity=(1.0, 0.0, 0.0))
+    return model, state
+
+
+def braking(motion):
+    """Acceleration of the box between its second and last record."""
+    speeds = motion.body_velocity("box")[0][:, 0]
+    return (speeds[-1] - speeds[1]) / (motion.time[-1] - motion.time[1])
+
+
+@pytest.mark.parametrize("part", [0.3, 0.7])
+def test_a_part_of_the_friction_brakes_by_that_part(monkeypatch, part):
+    monkeypatch.setattr("dynamics.model.SOFTER", ((1.0, part),))
+    model, state = sliding_box()
+    with pytest.warns(RuntimeWarning, match="100 of 100 steps were solved with less friction"):
+        motion = dy.simulate(model, state, 0.1)
+    assert braking(motion) == pytest.approx(-part * 0.5 * 9.81, rel=SMOOTH)
+    assert model.step(motion.final)[1].friction == part
+
+
+def test_steps_with_less_friction_are_counted_and_warned_of(monkeypatch):
+    """Nothing is solved with a friction that is no number."""
+    monkeypatch.setattr("dynamics.model.SOFTER", ((1.0, np.nan), (2.0, 0.7)))
+    model, state = sliding_box()
+    with pytest.warns(RuntimeWarning, match="10 of 10 steps were solved with less friction"):
+        motion = dy.simulate(model, state, 0.01)
+    assert motion.info["softened"] == motion.info["less_friction"] == 10
+    assert braking(motion) == pytest.approx(-0.7 * 0.5 * 9.81, rel=SMOOTH)
+    info = model.step(motion.final)[1]
+    assert (info.softening, info.friction) == (2.0, 0.7)

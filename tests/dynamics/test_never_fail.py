@@ -1,5 +1,7 @@
 """Motions on which simulators die: whips, flat linkages, long runs, whatever is put together."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from dynamics.kernels.base import layout
 from dynamics.kinematics import redundancy
 from dynamics.zoo import double_pendulum, pendulum, random_tree, rhombic_chain
 
+from .mjcf_families import Family
 from .scenes import SECONDS, scene
 
 #: Constraints are closed to the tolerance of Newton's method.
@@ -256,3 +259,30 @@ def test_intervals_of_hard_steps_are_reported():
     assert motion.info["most_intervals"] > 1
     assert motion.info["intervals"] > motion.info["steps"]
     assert double_pendulum()[0].step(double_pendulum()[1])[1].intervals == 1
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        77,
+        355,
+        520,
+        694,
+        1180,
+        1537,
+        *(pytest.param(s, marks=pytest.mark.slow) for s in (866, 1039)),
+    ],
+)
+def test_random_robots_that_are_wedged_go_on(seed, tmp_path):
+    """Trees on a floor whose bodies hit each other with a friction of 1: MuJoCo's default."""
+    path = tmp_path / "robot.xml"
+    floor = '<worldbody><geom name="floor" type="plane" size="0 0 1" pos="0 0 -1.2"/>'
+    path.write_text(Family(seed).text.replace("<worldbody>", floor, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)  # steps with less friction
+        model = dy.load(path, collide=True).finalize(0.005)
+        motion = dy.simulate(model, model.initial_state(), 1.0)
+    assert motion.info["steps"] == 200
+    assert np.isfinite(motion.energy()).all()
+    assert motion.constraint_violation().max() <= 1e-9

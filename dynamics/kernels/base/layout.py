@@ -207,7 +207,8 @@ RESTITUTION_AT = 132  # part of its restitution that a contact bounces with; neg
 ERROR_AT = 133  # of the gap's equation, before the step
 SOFT_AT = 134  # C / h^2, 0 where a speed is held
 FACTORED_AT = 135  # (12,): row N at the end that is in the matrix
-CONTACT_WORK = 147
+FRICTION_PART_AT = 147  # part of its friction that the interval has
+CONTACT_WORK = 148
 SUMS = 3 * SLOPES  # three rows of the product K W of one contact, after the list of contacts
 T_SIZE = 2 * SLOPES  # of one friction block
 # Stiffness of a friction block: d beta by d gamma of the normal (2,), by d(T u) (2 x 2, row-major)

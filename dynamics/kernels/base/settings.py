@@ -1,7 +1,7 @@
-"""Places in the settings of a step: one set of these numbers per barrier to try, one after another.
+"""Places in the settings of a step: sets of these numbers to try, one after another.
 
-The first set has the barrier that the user asks for, the others larger ones. Compositions and
-methods beyond order 2 read the first set only.
+The first set is what the user asks for, the others have larger barriers and less friction.
+Compositions and methods beyond order 2 read the first set only.
 """
 
 TOLERANCE = 0  # error of velocities, over the unit of velocity
@@ -10,4 +10,5 @@ BARRIER = 2  # gamma s of contacts, over the unit of energy
 CONTACT_TOLERANCE = 3  # error of momenta and of contact equations, over their units
 ENERGY_SHARE = 4  # largest work of joints and contacts over the kinetic energy; 0: any
 # A negative share accepts any work in the last division of a step, and reports it.
-SETTINGS_SIZE = 5
+FRICTION_PART = 5  # of the coefficients of friction
+SETTINGS_SIZE = 6

@@ -70,4 +70,7 @@ LEAST_ERROR = 54  # of the pair that failed, over what it may be
 WORST_BODY = 55  # body with that error
 UNRESOLVED = 56  # pairs since the run began in which impacts left more error than they may
 
-INFO_SIZE = 57
+# The step, as `StepInfo` reports it, too
+FRICTION = 57  # part of the friction that it was solved with
+
+INFO_SIZE = 58

@@ -24,7 +24,6 @@ from dynamics.kernels.base.layout import (
     ETA,
     ETA0,
     FACETS,
-    FRICTION,
     MASS_AT,
     SLACK,
     SLOPES,
@@ -38,6 +37,7 @@ from dynamics.kernels.contacts.rows import (
     acting_contact,
     acting_contacts,
     contact_rate,
+    friction_of,
     is_dry_friction,
 )
 
@@ -89,7 +89,7 @@ def follow(plan, constant, h, least, u, c, contacts):
                 contact_rate(plan, at, contacts, to + SLOPES, u),
             )
             mass = contacts[w + BLOCK_MASS_AT + i]
-            head = constant[p + FRICTION + i] * c[slot]
+            head = friction_of(constant, contacts, p, w, i) * c[slot]
             z0, z1 = c[q] - mass * x, c[q + 1] - mass * y
             if i == 0 and plan[at + FACETS] > 0:
                 tail = slot + CONES + BLOCK * plan[at + BLOCKS]
@@ -115,7 +115,7 @@ def slide(plan, constant, kappa, k, u, c, contacts):
             contact_rate(plan, at, contacts, to, u),
             contact_rate(plan, at, contacts, to + SLOPES, u),
         )
-        head = constant[p + FRICTION + i] * c[slot]
+        head = friction_of(constant, contacts, p, w, i) * c[slot]
         if i == 0 and plan[at + FACETS] > 0:
             mass = contacts[w + BLOCK_MASS_AT + i]
             z0, z1 = c[q] - mass * x, c[q + 1] - mass * y

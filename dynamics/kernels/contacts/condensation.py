@@ -39,7 +39,6 @@ from dynamics.kernels.base.layout import (
     FACTORED_AT,
     FREE_AT,
     FREE_BLOCKS_AT,
-    FRICTION,
     GAP_AT,
     K_AT,
     K_BLOCK,
@@ -70,6 +69,7 @@ from dynamics.kernels.contacts.rows import (
     acting_contact,
     acting_contacts,
     contact_rate,
+    friction_of,
     is_dry_friction,
 )
 from dynamics.kernels.interval.matrix import add_outer
@@ -189,7 +189,7 @@ def find_errors(plan, constant, h, barrier, u, c, contacts):
         most = max(most, max(pace * abs(e), abs(f)))
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
-            head = constant[p + FRICTION + i] * c[slot]
+            head = friction_of(constant, contacts, p, w, i) * c[slot]
             to = w + T_AT + T_SIZE * i
             x, y = (
                 contact_rate(plan, at, contacts, to, u),
@@ -327,7 +327,7 @@ def condense_contact(plan, constant, h, kappa, second, on_path, k, u, c, contact
         subtract_row(plan, plan[BODIES], at, contacts, w + W_AT, free, r)
     for i in range(blocks):
         q = slot + CONES + BLOCK * i
-        friction = constant[p + FRICTION + i]
+        friction = friction_of(constant, contacts, p, w, i)
         to = w + T_AT + T_SIZE * i
         head = friction * gamma
         facets = plan[at + FACETS] if i == 0 else 0

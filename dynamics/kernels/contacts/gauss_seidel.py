@@ -25,7 +25,6 @@ from dynamics.kernels.base.layout import (
     ETA,
     ETA0,
     FACETS,
-    FRICTION,
     GAUSS_SEIDEL_ROWS,
     IMPULSE,
     NEXT_AT,
@@ -53,6 +52,7 @@ from dynamics.kernels.contacts.rows import (
     acting_contact,
     acting_contacts,
     contact_rate,
+    friction_of,
     is_dry_friction,
 )
 from dynamics.kernels.contacts.single_contact import contact_alone
@@ -236,8 +236,9 @@ def add_impulse(rows, column, change, D, v):
 def solve_pair(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
     """Gamma and sliding friction of one contact by `single_contact`; the largest change, gamma."""
     p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
-    q, here, friction = slot + CONES, i * rows + i, constant[p + FRICTION]
-    soft = softness(constant, p, h, contacts[k * CONTACT_WORK + SPEED_AT])
+    q, here, work = slot + CONES, i * rows + i, k * CONTACT_WORK
+    friction = friction_of(constant, contacts, p, work, 0)
+    soft = softness(constant, p, h, contacts[work + SPEED_AT])
     if D[here] + soft <= 0.0:  # others answer as if they could pull
         return 0.0, c[slot]
     g, b0, b1 = c[slot], c[q], c[q + 1]
@@ -294,7 +295,7 @@ def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
             q, one = slot + CONES + BLOCK * block, i + 1 + 2 * block
             two = one + 1
             mass = 1.0 / max(D[one * rows + one], D[two * rows + two])
-            head, b0, b1 = constant[p + FRICTION + block] * c[slot], c[q], c[q + 1]
+            head, b0, b1 = friction_of(constant, contacts, p, w, block) * c[slot], c[q], c[q + 1]
             z0, z1 = b0 - mass * v[one], b1 - mass * v[two]
             if block == 0 and plan[at + FACETS] > 0:
                 tail = slot + CONES + BLOCK * plan[at + BLOCKS]

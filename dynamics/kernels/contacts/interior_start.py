@@ -19,7 +19,6 @@ from dynamics.kernels.base.layout import (
     ETA,
     ETA0,
     FACETS,
-    FRICTION,
     LOST,
     MASS_AT,
     PHASE,
@@ -37,6 +36,7 @@ from dynamics.kernels.contacts.rows import (
     acting_contact,
     acting_contacts,
     contact_rate,
+    friction_of,
     is_dry_friction,
 )
 
@@ -111,7 +111,7 @@ def centre(plan, constant, h, least, u, c, contacts):
             c[slot + SLACK] = kappa / c[slot]
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
-            head = constant[p + FRICTION + i] * c[slot]
+            head = friction_of(constant, contacts, p, w, i) * c[slot]
             one = contact_rate(plan, at, contacts, w + T_AT + T_SIZE * i, u)
             two = contact_rate(plan, at, contacts, w + T_AT + T_SIZE * i + SLOPES, u)
             if i == 0 and plan[at + FACETS] > 0:

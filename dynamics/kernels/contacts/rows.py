@@ -26,6 +26,8 @@ from dynamics.kernels.base.layout import (
     ENERGY,
     FACETS,
     FALL,
+    FRICTION,
+    FRICTION_PART_AT,
     GAMMA,
     GAP_AT,
     GROUPS,
@@ -160,6 +162,12 @@ def limit_row(plan, constant, at, c, g, G, out, to):
 def is_dry_friction(plan, k):
     """True for a contact that is dry friction of a row, which always presses with 1."""
     return plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + CONTACT_KIND] == DRY_FRICTION
+
+
+@kernel
+def friction_of(constant, contacts, p, w, i):
+    """Coefficient of a friction block, or bound of dry friction, that the interval has."""
+    return constant[p + FRICTION + i] * contacts[w + FRICTION_PART_AT]
 
 
 @kernel

@@ -25,6 +25,7 @@ from dynamics.kernels.base.layout import (
     CONTACTS,
     EQUATION,
     FIRST_ROW,
+    FRICTION_PART_AT,
     GROUP_AT,
     GROUP_FIELDS,
     HOLDING,
@@ -97,6 +98,7 @@ def touching(plan, constant, h, solution, node, trial, found, spare, contacts):
     x, c = solution.x, solution.c
     for k in range(plan[CONTACTS]):
         contacts[k * CONTACT_WORK + RESTITUTION_AT] = 1.0
+        contacts[k * CONTACT_WORK + FRICTION_PART_AT] = 1.0
     list_all(plan, contacts)
     if contact_rows(plan, constant, h, node, solution.before, math.inf, found, contacts) != 0:
         return 1

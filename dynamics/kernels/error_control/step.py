@@ -15,10 +15,11 @@ from dynamics.kernels.base.arguments import Inputs, Place, motion_of
 from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE, STIFF_NUMBERS
-from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
+from dynamics.kernels.base.settings import BARRIER, FRICTION_PART, SETTINGS_SIZE
 from dynamics.kernels.base.status import INACCURATE, NOT_FINITE
 from dynamics.kernels.base.step_info import (
     FACTORIZATIONS,
+    FRICTION,
     INTERVALS,
     ITERATIONS,
     LARGEST_WORK,
@@ -153,6 +154,12 @@ def choose_settings(settings, first, part, own):
     for i in range(SETTINGS_SIZE):
         own.settings[i] = settings[first + i]
     own.settings[BARRIER] *= part * min(1.0, own.goal[SHARPNESS] / settings[BARRIER])
+
+
+@kernel
+def has_all_friction(settings, first):
+    """Whether there is a set at ``first`` whose motion may be as accurate as any."""
+    return first < settings.size and settings[first + FRICTION_PART] == 1.0
 
 
 @kernel
@@ -341,7 +348,7 @@ def make_controlled_step(
                 info[LEAST_ERROR], info[WORST_BODY] = error, float(worst)
             elif not lowered:
                 more = first + SETTINGS_SIZE
-                if length <= h / (1 << DEPTH) and more < settings.size:
+                if length <= h / (1 << DEPTH) and has_all_friction(settings, more):
                     first = more
                 else:
                     info[WANTED_LENGTH] = 0.5 * length
@@ -350,6 +357,7 @@ def make_controlled_step(
                 break
         info[ITERATIONS], info[INTERVALS] = iterations, intervals
         info[RELAXATION] = settings[first + BARRIER] / settings[BARRIER]
+        info[FRICTION] = settings[first + FRICTION_PART]
         info[STATUS] = min(done, 0)
         if done < 0:
             copy(saved, state)

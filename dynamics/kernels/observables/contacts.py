@@ -73,6 +73,8 @@ from dynamics.kernels.rows.rows import evaluate
 NEAREST_AND_ROW = NEAREST_SIZE + SLOPES
 #: Stiffness of what holds a row, over its effective mass.
 HELD = 1e7
+#: How often rows may be held less stiffly, where links without mass leave pivots no digits.
+WEAKER = 2
 #: Speed, over its unit, below which what closes a gap is rounding.
 CLOSING = 1e-9
 #: Distance within which contacts act, over the unit of length.
@@ -209,6 +211,18 @@ def hold_more(plan, constant, x, contacts):
                 contacts[one], contacts[two] = 0.0, 0.0
                 changed += 1
     return changed
+
+
+@lazy("None")
+def weaken_holds(plan, contacts):
+    """A hundredth of the stiffness of all rows that are held."""
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        for i in range(1 + 2 * plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + BLOCKS]):
+            if i > 0 or contacts[w + SOFT_AT] == 0.0:
+                contacts[w + K_AT + i] *= 0.01
 
 
 @lazy("None")

@@ -44,6 +44,7 @@ from dynamics.kernels.base.quaternion import dot, load3, multiply_matrix, rotate
 from dynamics.kernels.interval.matrix import bodies, force_slopes
 from dynamics.kernels.observables.contacts import (
     ROUNDS,
+    WEAKER,
     add_held_rows,
     add_sliding_rows,
     direct_sliding,
@@ -51,6 +52,7 @@ from dynamics.kernels.observables.contacts import (
     hold_more,
     subtract_held_rows,
     subtract_sliding_rows,
+    weaken_holds,
 )
 from dynamics.kernels.observables.stiff_forces import (
     add_stiff_slopes,
@@ -291,7 +293,8 @@ def project_one(
         at = Node(pose, matrix, g, G, r)
         if find_closed(plan, constant, h, touching, at, dx, state, contacts) != 0:
             return 1
-    for _ in range(ROUNDS):
+    weaker = 0
+    for turn in range(ROUNDS):
         for i in range(m + rows):
             x[i] = 0.0
         projection_matrix(plan, constant, x, G, blocks.size, values)
@@ -303,7 +306,11 @@ def project_one(
             direct_sliding(plan, constant, state, contacts)
             add_sliding_rows(plan, contacts, values)
         if factorize(program, blocks, 1e-15, magnitude, factors, status) != 0:
-            return 1
+            weaker += 1
+            if not touching or weaker > WEAKER or turn + 1 == ROUNDS:
+                return 1
+            weaken_holds(plan, contacts)
+            continue
         for _ in range(3):
             for i in range(m):
                 r[i] = state[POSE * n + i]

@@ -8,6 +8,7 @@ from dynamics.kernels.base.run_totals import (
     END_TIME,
     FIRST_RECORD,
     FIRST_UNEXPLAINED,
+    LESS_FRICTION_STEPS,
     MOST_INTERVALS_OF_STEP,
     MOST_ITERATIONS_OF_STEP,
     MOST_WORK,
@@ -20,6 +21,7 @@ from dynamics.kernels.base.run_totals import (
 )
 from dynamics.kernels.base.step_info import (
     FACTORIZATIONS,
+    FRICTION,
     INTERVALS,
     ITERATIONS,
     LARGEST_WORK,
@@ -42,6 +44,7 @@ def record_step(k, every, h, info, state, totals, record):
     totals[MOST_INTERVALS_OF_STEP] = max(totals[MOST_INTERVALS_OF_STEP], info[INTERVALS])
     totals[TOTAL_FACTORIZATIONS] += info[FACTORIZATIONS]
     totals[RELAXED_STEPS] += 1.0 if info[RELAXATION] > 1.0 else 0.0
+    totals[LESS_FRICTION_STEPS] += 1.0 if 0.0 < info[FRICTION] < 1.0 else 0.0
     totals[STEPS] += 1.0
     totals[MOST_WORK] = max(totals[MOST_WORK], info[LARGEST_WORK])
     if info[UNEXPLAINED_INTERVALS] > 0.0 and totals[FIRST_UNEXPLAINED] == 0.0:

@@ -5,8 +5,14 @@ third of all code.
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
-from dynamics.kernels.base.layout import ACTIVE_AT, CONTACT_WORK, CONTACTS, RESTITUTION_AT
-from dynamics.kernels.base.settings import TOLERANCE
+from dynamics.kernels.base.layout import (
+    ACTIVE_AT,
+    CONTACT_WORK,
+    CONTACTS,
+    FRICTION_PART_AT,
+    RESTITUTION_AT,
+)
+from dynamics.kernels.base.settings import FRICTION_PART, TOLERANCE
 from dynamics.kernels.base.status import PASSED_THROUGH
 from dynamics.kernels.base.step_info import LENGTH, NEAREST, RESTITUTION_PART
 from dynamics.kernels.contacts.interior_point import interior
@@ -60,6 +66,7 @@ def solve_interval(
         for k in range(plan[CONTACTS]):
             contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0
             contacts[k * CONTACT_WORK + RESTITUTION_AT] = info[RESTITUTION_PART]
+            contacts[k * CONTACT_WORK + FRICTION_PART_AT] = settings[FRICTION_PART]
         impulses(plan, h, contacts, c)
         done = interior(
             plan,

@@ -7,12 +7,13 @@ from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.intervals import keeps_intervals
 from dynamics.kernels.base.jit import inlined, kernel, pointer, record
 from dynamics.kernels.base.layout import BODIES, POSE
-from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
+from dynamics.kernels.base.settings import BARRIER, FRICTION_PART, SETTINGS_SIZE
 from dynamics.kernels.base.status import ENERGY_GAINED, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
     BALANCE,
     EQUAL_LENGTHS,
     FACTORIZATIONS,
+    FRICTION,
     INTERVALS,
     ITERATIONS,
     LARGEST_RISE,
@@ -181,6 +182,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
                     begin(watch)
             if done >= 0:
                 info[RELAXATION] = chosen[BARRIER] / settings[BARRIER]
+                info[FRICTION] = chosen[FRICTION_PART]
                 break
             if i > 0:
                 copy(saved, state)
