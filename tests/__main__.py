@@ -5,7 +5,8 @@ slow are left out. Arguments go to pytest, and then pytest runs alone, with all 
 choose: `python -m tests -k ladder`, `python -m tests -m slow`. A first argument `--plain`,
 `--bounds`, `--lowest` or `--coverage` runs pytest in another way, see `WAYS`; further arguments go
 to it, too.
-`--fuzz MINUTES` tries random systems instead, see `tests.fuzz`.
+`--fuzz MINUTES` tries random systems instead, see `tests.fuzz`. `--help` prints this;
+`python -m pytest --help` has what pytest takes.
 """
 
 import os
@@ -107,6 +108,9 @@ def run(name: str, command: list[str], live: bool = False) -> Ended:
 
 def main(pytest_arguments: Sequence[str]) -> int:
     """Run pytest and, in parallel, the other checks; print a summary; return how many failed."""
+    if pytest_arguments[:1] in (["-h"], ["--help"]):
+        print(__doc__, end="")
+        return 0
     *others, (name, command) = checks(pytest_arguments).items()
     with ThreadPoolExecutor(1) as thread:
         beside = [thread.submit(run, *other) for other in others]
