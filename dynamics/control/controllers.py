@@ -14,6 +14,7 @@ from dynamics.control.inverse_dynamics import actuated, inverse_dynamics
 from dynamics.derivatives.linearization import linearize
 from dynamics.errors import InconsistentStateError, UnknownNameError, check_model
 from dynamics.kinematics.joint_space import JointSpace
+from dynamics.kinematics.stiff_momenta import as_if_under
 from dynamics.tables import inputs
 
 if TYPE_CHECKING:
@@ -296,7 +297,7 @@ class LinearQuadratic:
 
     def __call__(self, state: State, time: float) -> Float:
         """Controls at a state."""
-        q, rate = self.space.read(state)
+        q, rate = self.space.read(as_if_under(self.space.model, state, self.control))
         error = np.concatenate([self.space.difference(q, self.position), rate - self.velocity])
         return np.asarray(self.control - self.gain @ error)
 
@@ -362,7 +363,8 @@ def lqr(
             f"the state does not stay: its coordinates and rates change by up to {moved:.2e} in a "
             f"step under the control {hold}; give a state at rest, and the control that holds it"
         )
-    A, B = linearize(model, state, hold, coordinates=space.names)
+    # not at the state: stiff forces push only half as long in the first interval of a motion
+    A, B = linearize(model, after, hold, coordinates=space.names, chained=True)
     costs = (
         _weights(Q, 2 * space.size, "Q", [*space.names, "their rates"]),
         _weights(R, model.n_controls, "R", list(model.tables.control_start)),

@@ -33,6 +33,7 @@ def linearize(
     *,
     coordinates: str | Iterable[Hashable] = "maximal",
     wrenches: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
+    chained: bool = False,
 ) -> tuple[Float, Float]:
     """Differentiate one step exactly, ``d next = A d state + B d control``.
 
@@ -63,6 +64,11 @@ def linearize(
         - names of joints: the same with these only, a minimal choice on loops for instance.
     wrenches : array_like, shape (6 n,), or mapping, optional
         See `Model.step`.
+    chained : bool, optional
+        B for use along a motion, ``x_2 = A_1 (A_0 x_0 + B_0 u_0) + B_1 u_1``. Velocities at a node
+        contain half an interval of the forces of stiff servos, and the interval after it takes back
+        what they had of the control before. If true, B leaves that half out. It makes no difference
+        to controls that are forces.
 
     Returns
     -------
@@ -83,7 +89,8 @@ def linearize(
     -----
     With contacts or limits, velocities are those of the momenta at the nodes: before the impulses
     of the contacts there, so that a body at rest on the ground falls with ``h g / 2``. Products of
-    A along a motion are then the derivatives of the motion. At the barrier kappa of
+    A along a motion are then the derivatives of the motion by its start, and those with B by its
+    controls if ``chained``. At the barrier kappa of
     `Mechanism.finalize` the equations of contacts are smooth, so A and B are finite everywhere: a
     contact acts as a damper of ``gamma / s``, impulse over gap velocity, which a larger barrier
     softens. An impact (`restitution`) looks at the velocity of the interval before, which is taken
@@ -125,7 +132,7 @@ def linearize(
     dp += turned_momenta(model.tables, start.pose, twist, dz) - late.changes(twist, dz, dV)
     way = Directions(dz, dp, dV)
     end, way = tangent.follow(start, driven, outside, way, dc)
-    twist, dV = tangent.projected(end, way, dc)
+    twist, dV = tangent.projected(end, way, None if chained else dc)
     dz = way.dz
     if space is None:
         found = np.concatenate([dz, dV], axis=1)[:, order]

@@ -19,9 +19,39 @@ if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.state import State
 
-__all__ = ["StiffImpulses"]
+__all__ = ["StiffImpulses", "as_if_under"]
 
 Float = NDArray[np.float64]
+
+
+def as_if_under(model: Model, state: State, control: Float) -> State:
+    """A state whose servos had other controls in the interval before, and the same momenta.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+    control : ndarray of float, shape (c,)
+
+    Returns
+    -------
+    State
+        The given one where no servo is stiff. Forces at their limits stay.
+    """
+    late = StiffImpulses(model, state)
+    if not late.live or not late.gain.any():
+        return state
+    constant, places = model.tables.constant, places_of(model.tables, late.rows)
+    g, _ = slopes_of(model.tables, state.pose, late.rows)
+    asked = np.where(late.control >= 0, control[late.control], 0.0)
+    held = late.gain * (constant[places + layout.TARGET] + asked)
+    held -= constant[places + layout.IMPLICIT_STIFFNESS] * g
+    moved = state.copy()
+    kept = moved.contacts[model.late_at + 1 :]
+    count = kept.size // KEPT
+    served = (late.gain[:count] != 0.0) & (kept[1::KEPT] == 1.0)
+    kept[::KEPT][served] = held[:count][served]
+    return moved
 
 
 class StiffImpulses:

@@ -8,6 +8,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.kinematics.joint_space import JointSpace
+from dynamics.kinematics.stiff_momenta import as_if_under
 
 from .test_linearization import jointed
 
@@ -175,6 +176,63 @@ def test_a_loop_is_regulated_in_all_its_coordinates():
     end = dy.simulate(model, moved, 20.0, controller=feedback).final
 
     assert abs(model.joint(end, "shaft")[0][0] - 0.5) < 1e-4
+
+
+def served(stiffness, springs=0.0):
+    """Two hanging rods with servos, whose controls are targets, and a spring of the first."""
+    mechanism = dy.Mechanism()
+    servo = dy.PositionServo(stiffness, 3.0)
+    upper, lower = (
+        mechanism.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name=name, position=(0, 0, -i))
+        for i, name in enumerate(("upper", "lower"))
+    )
+    hinge = dict(axis=(0, 1, 0), child_point=(0, 0, 0.5), servo=servo)
+    mechanism.add_joint(dy.Revolute(mechanism.world, upper, name="a", stiffness=springs, **hinge))
+    mechanism.add_joint(dy.Revolute(upper, lower, name="b", parent_point=(0, 0, -0.5), **hinge))
+    return mechanism.finalize(0.01)
+
+
+@pytest.mark.parametrize(("stiffness", "springs"), [(40.0, 0.0), (4e3, 0.0), (40.0, 4e3)])
+def test_servos_under_linear_feedback_move_as_it_predicts(stiffness, springs):
+    """Deviations of 1e-5 are multiplied by A - B K in each step, to their squares."""
+    model = served(stiffness, springs)
+    feedback = dy.lqr(model, model.initial_state(), 1.0, 0.1, [0.0, 0.0])
+    state = model.initial_state()
+    model.set_joint(state, "a", 1e-5, 1e-4)
+    model.set_joint(state, "b", 2e-5, -2e-4)
+    state, _ = model.step(state, feedback(state, 0.0))  # stiff forces push half as long here
+    x = deviation(feedback, state)
+    for _ in range(5):
+        state, _ = model.step(state, feedback(state, 0.0))
+        x = feedback.closed_loop @ x
+        np.testing.assert_allclose(deviation(feedback, state), x, atol=1e-9)
+        assert np.abs(x).max() > 1e-6
+
+
+def deviation(feedback, state):
+    """Coordinates and rates without what the last targets left, about those at rest, 0."""
+    return np.concatenate(
+        feedback.space.read(as_if_under(feedback.space.model, state, np.zeros(2)))
+    )
+
+
+@pytest.mark.parametrize("stiffness", [40.0, 4e3])
+def test_chained_slopes_are_those_of_a_motion(stiffness):
+    """Of the coordinates after two steps by the targets of the first; they are nearly linear."""
+    model, target = served(stiffness), np.array([0.1, -0.2])
+    state = dy.simulate(model, model.initial_state(), 0.2, controls=target).final
+
+    def after(change):
+        end = model.step(model.step(state, target + change)[0], target)[0]
+        return np.array([model.joint(end, name)[0][0] for name in ("a", "b")])
+
+    (_, B), (A, _) = (
+        dy.linearize(model, one, target, coordinates="joint", chained=True)
+        for one in (state, model.step(state, target)[0])
+    )
+    found = [(after(e) - after(-e)) / 2e-4 for e in 1e-4 * np.eye(2)]
+    # differences: (1e-4)^2 of second slopes, and Newton's tolerance of 5e-12 h over 1e-4
+    np.testing.assert_allclose((A @ B)[:2], np.transpose(found), rtol=1e-6, atol=1e-8)
 
 
 def test_a_body_that_turns_freely_is_regulated_by_rotation_vectors():
