@@ -14,7 +14,13 @@ from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.settings import BARRIER
 from dynamics.kernels.stepping import step as kernel
-from dynamics.kinematics import coordinates, loop_closure, plane_placement, posture_search
+from dynamics.kinematics import (
+    contact_queries,
+    coordinates,
+    loop_closure,
+    plane_placement,
+    posture_search,
+)
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.near_models import NearModels
 from dynamics.kinematics.near_run import NearRun
@@ -503,7 +509,7 @@ class Model:
         return redundancy_of(self, state)
 
     def energy(self, state: State) -> float:
-        """Kinetic, gravitational and elastic energy together, J.
+        """Kinetic, gravitational and elastic energy together, J; see `Trajectory.energies`.
 
         Parameters
         ----------
@@ -514,7 +520,8 @@ class Model:
         float
         """
         twists = self.velocities(state).reshape(1, -1)
-        return float(self.workspace.energies(state.data[None], twists).sum())
+        parts = self.workspace.energies(state.data[None], twists)
+        return float(parts.sum()) + contact_queries.stored_at(self, state)
 
     # Motion
 

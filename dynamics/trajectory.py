@@ -363,13 +363,19 @@ class Trajectory:
         return rubbing(self, name)
 
     def energies(self) -> dict[str, Float]:
-        """Kinetic, gravitational and elastic energy, J, each of shape (k,)."""
+        """Kinetic, gravitational and elastic energy, J, each of shape (k,).
+
+        Elastic is that of springs, and of joints, contacts and limits with a compliance.
+        """
+        from dynamics.kinematics.contact_queries import stored_history
+
         parts = self.model.workspace.energies(self.states, self.twists)
+        parts[:, 2] += stored_history(self)
         return dict(zip(("kinetic", "gravitational", "elastic"), parts.T.copy()))
 
     def energy(self) -> Float:
         """Energy, J, shape (k,)."""
-        return np.asarray(self.model.workspace.energies(self.states, self.twists).sum(axis=1))
+        return np.sum(list(self.energies().values()), axis=0)
 
     def momentum(self) -> Float:
         """Linear momentum, and angular momentum about the world's origin, shape (k, 6)."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.trajectory import Trajectory
 
-__all__ = ["ContactHistory", "normal_force", "separate"]
+__all__ = ["ContactHistory", "normal_force", "separate", "stored_at"]
 
 Float = NDArray[np.float64]
 
@@ -160,6 +160,55 @@ def _near_history(trajectory: Trajectory, models: NearModels, name: Hashable) ->
         found.append(ContactHistory(np.full(shape, np.inf), vectors, vectors, numbers, vectors))
     names = ("gap", "normal", "point", "normal_force", "friction_force")
     return ContactHistory(*(np.concatenate([getattr(one, x) for one in found]) for x in names))
+
+
+def stored_at(model: Model, state: State) -> float:
+    """Energy that compliant contacts and limits store at a state, near pairs included, J.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+
+    Returns
+    -------
+    float
+    """
+    if model.near is not None and model.near.soft:
+        entry = model.near.entry(state)
+        return float(_stored(entry.near.model, entry.state.data[None])[0])
+    if not model.tables.plan[layout.SOFT_CONTACTS]:
+        return 0.0
+    return float(_stored(model, placed(model, state).data[None])[0])
+
+
+def _stored(model: Model, states: Float) -> Float:
+    """d^2 / (2 C) of compliant contacts and limits at depths d, the sum for each state."""
+    softness = _constants(model, layout.SOFTNESS)
+    soft = softness > 0.0
+    if not soft.any():
+        return np.zeros(len(states))
+    depth = np.minimum(look_at(model, states)[:, soft, 0], 0.0)
+    return np.asarray(0.5 * (depth**2 / softness[soft]).sum(axis=1))
+
+
+def stored_history(trajectory: Trajectory) -> Float:
+    """Energy that compliant contacts and limits store over a recorded motion; see `stored_at`.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+
+    Returns
+    -------
+    ndarray of float, shape (k,)
+        J.
+    """
+    models = trajectory.model.near
+    if models is None or not trajectory.parts or not models.soft:
+        return _stored(trajectory.model, trajectory.states)
+    parts = trajectory.parts
+    return np.concatenate([_stored(models.of(x.pairs).model, x.states) for x in parts])
 
 
 def rubbing(trajectory: Trajectory, name: Hashable) -> Float:

@@ -287,3 +287,93 @@ def test_a_motion_may_start_in_a_compressed_contact(overlap):
     close = 1e-3 * omega * (1.0 + omega * t) * abs(overlap - sag)
     z = motion.body("ball")[0][:, 2]
     assert (np.abs(0.2 - z - depth)[touching] <= close[touching]).all()
+
+
+@pytest.mark.parametrize("what", ["contact", "rope"])
+def test_a_weight_on_a_compliant_contact_has_the_energy_of_its_spring(what):
+    # at rest: k d = m g, and m g z + k d^2 / 2; moving: m v^2 / 2 more
+    model, state, _ = on_a_spring(what, 0.005)
+    depth = 2.0 * 9.81 * 1e-2
+    height = 0.1 - depth if what == "contact" else -1.0 - depth
+    wanted = 2.0 * 9.81 * height + 0.5 * depth**2 / 1e-2
+    assert model.energy(state) == pytest.approx(wanted, rel=1e-14)
+    model.set_body(state, "weight", velocity=(0, 0, 0.5))
+    assert model.energy(state) == pytest.approx(wanted + 0.25, rel=1e-14)
+    model.set_body(state, "weight", position=(0, 0, 0.0 if what == "rope" else 0.2))
+    assert model.energy(state) == pytest.approx(2.0 * 9.81 * state.pose[0, 2] + 0.25, abs=1e-14)
+
+
+def bouncing(h, shape=None, soft=1e-3):
+    """A body of 2 kg that falls 0.1 m onto a compliant floor: model and start."""
+    mech = dy.Mechanism()
+    mech.add_body(shape or dy.Sphere(0.1, mass=2.0), name="body")
+    mech.add_contact("body", compliance=soft, name="floor")
+    model = mech.finalize(h)
+    state = model.initial_state()
+    model.set_body(state, "body", position=(0, 0, 0.2))
+    return model, state
+
+
+@pytest.mark.parametrize(
+    "shape, touches", [(dy.Sphere(0.1, mass=2.0), 1), (dy.Box(0.2, 0.2, 0.2, mass=2.0), 4)]
+)
+def test_a_bounce_without_friction_loses_energy_of_the_order_of_its_forces(shape, touches):
+    # forces at the end of an interval (implicit Euler): a loss of first order, and never a gain
+    losses = []
+    for h in (1e-3, 1e-4):
+        model, state = bouncing(h, shape)
+        motion = dy.simulate(model, state, 0.35)
+        energy, depth = motion.energy(), np.maximum(0.0, 0.1 - motion.body("body")[0][:, 2])
+        elastic = 0.5 * touches * depth**2 / 1e-3
+        np.testing.assert_allclose(motion.energies()["elastic"], elastic, atol=1e-12)
+        assert elastic.max() > 2.0 * 9.81 * 0.1
+        assert energy.max() <= energy[0] * (1.0 + 1e-12)
+        assert motion.contact("floor").gap[-1].min() > 0.0
+        losses.append(energy[0] - energy[-1])
+    assert losses[0] / losses[1] == pytest.approx(10.0, rel=0.1)
+    assert losses[1] < 0.02 * 2.0 * 9.81 * 0.1
+
+
+def test_energies_at_nodes_are_the_balance_that_the_audit_keeps():
+    # T(V) - (work of gravity until the middle) + (gamma_prev^2 + gamma^2) / (4 k) of an interval
+    h, soft, mass = 1e-3, 1e-3, 2.0
+    model, state = bouncing(h, soft=soft)
+    motion = dy.simulate(model, state, 0.3)
+    energy, z = motion.energy(), motion.body("body")[0][:, 2]
+    force = motion.contact("floor").normal_force[:, 0]
+    V = motion.states[1:, 7 + 6 + 2]
+    np.testing.assert_allclose(V, np.diff(z) / h, rtol=1e-9, atol=1e-12)
+    held = 0.5 * mass * V**2 + mass * 9.81 * 0.5 * (z[1:] + z[:-1])
+    held += 0.25 * soft * (force[1:] ** 2 + force[:-1] ** 2)
+    # velocities at nodes differ from that of the interval by half of what forces change in it
+    most = 0.5 * mass * (h * force.max() / mass) ** 2 + np.abs(np.diff(energy))
+    assert (np.abs(held - 0.5 * (energy[1:] + energy[:-1])) <= most).all()
+    assert force.max() > 4.0 * mass * 9.81
+    rise = (held - np.minimum.accumulate(held)).max()
+    assert motion.info["accumulated_energy"] == pytest.approx(rise, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [dy.Sphere(0.1, mass=2.0), dy.Box(0.2, 0.2, 0.2, mass=2.0)])
+def test_near_pairs_store_energy_as_contacts_do(shape):
+    motions = []
+    for found in (True, False):
+        mech = dy.Mechanism()
+        one = mech.add_body(shape, name="body")
+        base = mech.add_body(dy.Box(0.6, 0.6, 0.2, mass=1.0), name="base", position=(0, 0, -0.1))
+        mech.add_joint(dy.Fixed(mech.world, base, parent_point=(0, 0, -0.1)))
+        if found:
+            mech.collide(compliance=1e-3)
+        else:
+            mech.add_contact(one, base, compliance=1e-3)
+        model = mech.finalize(1e-3)
+        state = model.initial_state()
+        model.set_body(state, "body", position=(0, 0, 0.2))
+        motion = dy.simulate(model, state, 0.3)
+        each = [model.energy(motion[k]) for k in range(0, len(motion), 20)]
+        # planes at rest lie in the middle, and weigh 1e-4 of the bodies where they move
+        near = 0.0 if found else 1e-4
+        np.testing.assert_allclose(each, motion.energy()[::20], rtol=near, atol=1e-12)
+        assert motion.energies()["elastic"].max() > 1.9
+        motions.append(motion)
+    apart = np.abs(motions[0].energy() - motions[1].energy()).max()
+    assert apart < 0.02 * motions[0].energy()[0]
