@@ -64,11 +64,11 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
             for group, W in met
             if getattr(group, numbers).any()
         ]
-        at_body: dict[Hashable, list[tuple[Any, float]]] = defaultdict(list)
+        at_body: dict[Hashable, list[tuple[Any, int, float]]] = defaultdict(list)
         for group, matrix in scaled:
-            for root in np.sqrt(np.diag(matrix)):
+            for i, root in enumerate(np.sqrt(np.diag(matrix)).tolist()):
                 for body in {group.parent, group.child} - {WORLD}:
-                    at_body[body].append((group, float(root)))
+                    at_body[body].append((group, i, root))
         for group, matrix in scaled:
             roots = np.sqrt(np.diag(matrix))
             for i, root in enumerate(roots):
@@ -78,7 +78,7 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
                 others = {
                     (id(other), k): near
                     for body in (group.parent, group.child)
-                    for k, (other, near) in enumerate(at_body.get(body, ()))
+                    for other, k, near in at_body.get(body, ())
                     if other is not group and near <= alike
                 }
                 total += root * sum(others.values())

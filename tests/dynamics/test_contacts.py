@@ -377,3 +377,52 @@ def test_near_pairs_store_energy_as_contacts_do(shape):
         motions.append(motion)
     apart = np.abs(motions[0].energy() - motions[1].energy()).max()
     assert apart < 0.02 * motions[0].energy()[0]
+
+
+def beside_a_top(mech, h):
+    """Finalize with a free body whose 100 rad/s divide each step into intervals of h / 8."""
+    mech.add_body(mass=1.0, inertia=[1.0] * 3, position=(5, 0, 0), gravity_scale=0.0, name="top")
+    model = mech.finalize(h)
+    state = model.initial_state()
+    model.set_body(state, "top", angular_velocity=(0, 0, 100.0))
+    return model, state
+
+
+@pytest.mark.parametrize("near", [False, True])
+def test_velocities_in_cut_steps_count_the_half_interval_of_compliant_contacts(near):
+    # at rest: what gravity gives in half an interval is what the contact has left to give
+    soft, mech = 1e-4, dy.Mechanism()
+    mech.add_body(dy.Sphere(0.1, mass=2.0), name="ball", position=(0, 0, 0.1 - 2.0 * 9.81 * soft))
+    if near:
+        base = mech.add_body(dy.Box(1, 1, 1, mass=1.0), name="base", position=(0, 0, -0.5))
+        mech.add_joint(dy.Fixed(mech.world, base, parent_point=(0, 0, -0.5)))
+        mech.collide(compliance=soft)
+    else:
+        mech.add_contact("ball", compliance=soft)
+    model, state = beside_a_top(mech, 0.01)
+    motion = dy.simulate(model, state, 1.0)
+    assert motion.info["intervals_per_step"] == 8.0
+    ways = np.diff(motion.body("ball")[0][-3:, 2]) / 0.01
+    v = motion.body_velocity("ball")[0][-1, 2]
+    # g (h - h / 8) / 2 = 0.043 m/s with the half of a whole step
+    assert abs(v - ways[-1]) < 2e-4
+    number = model.body_number("ball")
+    assert model.velocities(motion.final)[number, 2] == pytest.approx(v, abs=1e-12)
+    after, _ = model.step(motion.final)
+    assert abs(model.velocities(after)[number, 2]) < 2e-4
+
+
+def test_velocities_on_a_compliant_contact_stay_where_another_body_on_a_stiff_spring_is_set():
+    mech, sag = dy.Mechanism(), 2.0 * 9.81 * 1e-2
+    mech.add_body(dy.Sphere(0.1, mass=2.0), name="weight", position=(0, 0, 0.1 - sag))
+    mech.add_contact("weight", compliance=1e-2)
+    light = mech.add_body(mass=1e-3, inertia=[1e-3] * 3, name="light", position=(3, 0, 0))
+    slide = {"parent_point": (3, 0, 0), "stiffness": 1e4, "damping": 10.0}
+    mech.add_joint(dy.Prismatic(mech.world, light, (0, 0, 1), name="slide", **slide))
+    model = mech.finalize(0.01)
+    assert len(model.stiff) == 2
+    state = dy.simulate(model, model.initial_state(), 0.35).final
+    before = model.velocities(state)[0]
+    assert abs(before[2]) > 0.01
+    model.set_joint(state, "slide", 0.0, 0.0)
+    np.testing.assert_allclose(model.velocities(state)[0], before, atol=1e-12)

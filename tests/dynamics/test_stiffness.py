@@ -109,3 +109,16 @@ def test_mirrored_joints_are_stiff_together(timestep, count):
     stiff = mechanism.finalize(timestep).stiff
 
     assert len(stiff) == count
+
+
+@pytest.mark.parametrize("anchored", [False, True])
+def test_two_springs_between_the_same_two_bodies_count_once_each(anchored):
+    # h^2 (k_1 + k_2) (1/m + 1/m) = 1.6 < 2; a soft spring to the world changes little
+    mechanism, h, mass = dy.Mechanism((0, 0, 0)), 0.01, 2.0
+    one, two = (mechanism.add_body(mass=mass, inertia=[1e3] * 3, name=name) for name in "ab")
+    if anchored:
+        mechanism.add_force(dy.Spring(mechanism.world, one, stiffness=1e-3, name="anchor"))
+    for k in range(2):
+        mechanism.add_force(dy.Spring(one, two, stiffness=0.8 / h**2, length=1.0, name=k))
+    assert mechanism.finalize(h).stiff == ()
+    assert len(mechanism.finalize(h * 1.2).stiff) == 2  # 2.3
