@@ -165,7 +165,7 @@ class Model:
         self.settings = np.array(sets).ravel()
         self.state_size = self.tables.state_size
         self.near = NearModels(self) if mechanism.collisions else None
-        self.structures: dict[Any, Any] = {}  # of queries, found once: see `space_of`
+        self.structures: dict[Any, Any] = {}  # of queries, found once: `space_of`, `Sensors`
         self._workspaces = ThreadWorkspaces(self)
 
     def __setattr__(self, name: str, value: object) -> None:

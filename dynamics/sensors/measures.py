@@ -70,7 +70,10 @@ def measure_of(model: Model, sensor: Sensor) -> Callable[[Trajectory], Float]:
         return _contact(model, sensor)
     if isinstance(sensor, RangeFinder):
         place = place_of(model, sensor.body, sensor.on_body, sensor.point, UPRIGHT)
-        scene = scene_of(model, place.body)
+        key = "scene", place.body
+        if key not in model.structures:
+            model.structures[key] = scene_of(model, place.body)
+        scene = model.structures[key]
 
         def distances(motion: Trajectory) -> Float:
             found = ranges(motion, place, sensor.direction, scene)

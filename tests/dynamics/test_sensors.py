@@ -297,6 +297,23 @@ def test_a_range_finder_sees_ground_obstacles_meshes_and_other_bodies_but_not_it
     np.testing.assert_allclose(found, [1.9, 1.5, 1.0, 3.0, 1.75, np.inf])
 
 
+def test_range_finders_of_one_model_see_each_others_bodies_at_any_construction():
+    mech = dy.Mechanism()
+    for k, size in enumerate((0.2, 0.6)):
+        mech.add_body(dy.Box(size, size, size, mass=1), name=k, position=(2 * k, 0, 1))
+    model = mech.finalize(H)
+    sensors = [dy.RangeFinder(k, direction=(1 - 2 * k, 0, 0), name=k) for k in range(2)]
+    for chosen in (sensors, sensors[:1], sensors[1:]):
+        found = dy.Sensors(model, chosen).read(model.initial_state())
+        assert {k: d.tolist() for k, d in found.items()} == {
+            one.name: [pytest.approx((1.7, 1.9)[one.name])] for one in chosen
+        }
+    other = mech.copy()
+    other.add_obstacle(dy.Box(0.2, 0.2, 0.2, mass=1), position=(1, 0, 1), name="between")
+    found = dy.Sensors(other.finalize(H), sensors).read(model.initial_state())
+    np.testing.assert_allclose([found[0][0], found[1][0]], 0.9)
+
+
 def test_a_range_finder_on_the_world_sees_what_contacts_hold():
     mech = dy.Mechanism()
     ball = mech.add_body(dy.Sphere(0.1, mass=1), name="ball", position=(0, 0, 3))
