@@ -152,6 +152,7 @@ class Model:
         self.late_at = int(self.tables.plan[layout.SLOTS])
         self.n_rows = int(self.tables.row_start[-1])
         self.soft = any(joint.soft for joint in mechanism.joints.values())
+        self._planes = any(one.plane is not None for one in mechanism.contacts.values())
         self.n_controls = len(self.tables.control_names)
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
@@ -590,7 +591,8 @@ class Model:
         assert self.near is not None
         table = inputs.controls_in_step(self, control)[None]
         given = (0, table, inputs.wrenches_of(self, wrenches)[None])
-        run = NearRun(self.near, plane_placement.placed(self, state), 1, given)
+        start = plane_placement.placed(self, state) if self._planes else state
+        run = NearRun(self.near, start, 2, given)  # which records nothing
         with interrupts.around(self.tables.callbacks), run:
             if run.advance(0, 1) == 0:
                 bad = int(run.info[step_info.STATUS])

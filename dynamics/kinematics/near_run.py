@@ -207,8 +207,8 @@ class NearRun:
         self._look_out()
 
     def whole(self, time: float) -> State:
-        """State of the whole model at this time, which remembers where the run is."""
-        memory = self._memory(self.state.copy(), time)
+        """State of the whole model at this time, which remembers where the run ends."""
+        memory = self._memory(self.state, time)
         made = self.models.model.state_of(memory.entry.state.data[self.near.columns], time)
         made.interval, made.memory = interval_of(self.info), memory
         return made
