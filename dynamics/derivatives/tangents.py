@@ -211,7 +211,7 @@ class Tangent:
         tables = self.model.tables
         x = np.concatenate([end.interval_velocity.ravel(), h * end.multipliers])
         before = start.interval_velocity.ravel()
-        c = self._impulses(end, h)
+        c = self._impulses(start, end, h)
         given = self._given(start, h, control, wrench, x, before, c)
         node, trial, spare = map(tuple, self._nodes())  # named ones are slow to hand on
         stepping.load_state(tables.plan, tables.constant, start.data, node, trial)
@@ -245,12 +245,15 @@ class Tangent:
         trial, _ = stepping.node_of(plan, self._places[0], behind)
         return node, trial, stepping.node_of(plan, self._places[1], 0)[0]
 
-    def _impulses(self, end: State, h: float) -> Float:
+    def _impulses(self, start: State, end: State, h: float) -> Float:
         """Numbers of the contacts with impulses for forces, as the solver has them."""
         tables, c = self.model.tables, end.contacts.copy()
         ones = np.zeros(layout.CONTACT_WORK * int(tables.plan[layout.CONTACTS]))
         ones[layout.ACTIVE_AT :: layout.CONTACT_WORK] = 1.0
-        impulses(tables.plan, h, ones, c)
+        time, late = h, start.contacts[self.model.late_at :]
+        if late.size:
+            time = 0.5 * (float(late[0]) + h)
+        impulses(tables.plan, tables.constant, h, time, ones, c)
         return c
 
     def _given(

@@ -131,6 +131,26 @@ def normal_force(trajectory: Trajectory, name: Hashable) -> Float:
     ])  # fmt: skip
 
 
+def gives_way(model: Model, name: Hashable) -> bool:
+    """True for a contact with a compliance.
+
+    Parameters
+    ----------
+    model : Model
+    name : hashable
+        Of a contact or a pair of `Mechanism.collide`.
+
+    Returns
+    -------
+    bool
+    """
+    if name in model.mechanism.contacts:
+        return bool(model.mechanism.contacts[name].compliance > 0.0)
+    assert model.near is not None
+    pairs = model.near.candidates
+    return bool(pairs.options[pairs.numbers[name]].get("compliance", 0.0) > 0.0)
+
+
 def _pushed(model: Model, states: Float, name: Hashable) -> Float:
     """Sum of the normal forces of a contact's touches, in the same order for any k."""
     numbers, total = _numbers(model, states), np.zeros(len(states))
@@ -174,11 +194,11 @@ def stored_at(model: Model, state: State) -> float:
     -------
     float
     """
-    if model.near is not None and model.near.soft:
-        entry = model.near.entry(state)
-        return float(_stored(entry.near.model, entry.state.data[None])[0])
     if not model.tables.plan[layout.SOFT_CONTACTS]:
         return 0.0
+    if model.near is not None:
+        entry = model.near.entry(state)
+        return float(_stored(entry.near.model, entry.state.data[None])[0])
     return float(_stored(model, placed(model, state).data[None])[0])
 
 
@@ -186,8 +206,6 @@ def _stored(model: Model, states: Float) -> Float:
     """d^2 / (2 C) of compliant contacts and limits at depths d, the sum for each state."""
     softness = _constants(model, layout.SOFTNESS)
     soft = softness > 0.0
-    if not soft.any():
-        return np.zeros(len(states))
     depth = np.minimum(look_at(model, states)[:, soft, 0], 0.0)
     return np.asarray(0.5 * (depth**2 / softness[soft]).sum(axis=1))
 
@@ -204,10 +222,12 @@ def stored_history(trajectory: Trajectory) -> Float:
     ndarray of float, shape (k,)
         J.
     """
-    models = trajectory.model.near
-    if models is None or not trajectory.parts or not models.soft:
-        return _stored(trajectory.model, trajectory.states)
-    parts = trajectory.parts
+    model, parts = trajectory.model, trajectory.parts
+    if not model.tables.plan[layout.SOFT_CONTACTS]:
+        return np.zeros(len(trajectory))
+    models = model.near
+    if models is None or not parts:
+        return _stored(model, trajectory.states)
     return np.concatenate([_stored(models.of(x.pairs).model, x.states) for x in parts])
 
 

@@ -165,8 +165,6 @@ class NearModels:
     candidates : Candidates
         All pairs that may touch.
     shapes : ShapeTables
-    soft : bool
-        Whether any contact, of near pairs or others, or limit has a compliance.
     """
 
     def __init__(self, model: Model, like: NearModels | None = None) -> None:
@@ -178,7 +176,6 @@ class NearModels:
             self.candidates = like.candidates.on(model.mechanism.bodies)
             self.shapes = like.shapes
         self.tables = NearTables(model.mechanism, model.tables, model.timestep)
-        self.soft = bool(self.tables.header[layout.SOFT_CONTACTS])
         self._parts = np.full(len(self.candidates.pairs), -1)  # number of a pair's part
         body = self.shapes.bounds.shapes[:, 0]
         self._bodies = np.where(body < model.n_bodies, body, THE_WORLD)  # of solids

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dynamics.interrupts import around
 from dynamics.kernels.base import layout
 from dynamics.kernels.observables import sensing
-from dynamics.kinematics.contact_queries import normal_force
+from dynamics.kinematics.contact_queries import gives_way, normal_force
 from dynamics.kinematics.spanning_tree import groups_of, soft_rows
 from dynamics.model import Model
 from dynamics.sensors.places import Place, force_share, lengths
@@ -76,7 +76,9 @@ def contacts_of(model: Model, body: Hashable, against: Hashable) -> list[Hashabl
 def contact_force(motion: Trajectory, contacts: list[Hashable]) -> Float:
     """Sum of the normal forces of contacts, N, shape (k,)."""
     total, known = np.zeros(len(motion)), {*motion.model.mechanism.contacts, *motion.near_pairs}
+    share = force_share(motion)
     for name in contacts:
         if name in known:
-            total += normal_force(motion, name)
-    return np.asarray(force_share(motion) * total)
+            found = normal_force(motion, name)
+            total += found if gives_way(motion.model, name) else share * found
+    return total

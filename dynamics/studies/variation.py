@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynamics.errors import UnknownNameError, check_model
 from dynamics.kinematics import coordinates
-from dynamics.kinematics.momenta import momenta
+from dynamics.kinematics.momenta import momenta, velocities_of
 from dynamics.model import Model
 from dynamics.parts.bodies import Body, body
 from dynamics.parts.contacts import Contact, check_coefficients
@@ -136,7 +136,11 @@ def carried(model: Model, state: State, other: Model) -> State:
     for name in ("pose", "interval_velocity", "interval_velocity_before", "multipliers"):
         getattr(after, name)[:] = getattr(state, name)
     after.contacts[:slots] = state.contacts[:slots]
-    twists = coordinates.twists_of(model, state)
+    if model.stiff or other.stiff:
+        twists = coordinates.twists_of(model, state)
+    else:  # what implicit forces have left is that of compliant contacts, and stays
+        twists = velocities_of(model, state.pose, state.momentum)
+        after.contacts[slots:] = state.contacts[slots:]
     after.momentum.ravel()[:] = momenta(other.tables, state.pose, twists.reshape(1, -1))[0]
     return after
 

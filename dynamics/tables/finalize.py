@@ -221,8 +221,10 @@ def tables_of(
     header = view(plan, HEADER, 0, 1)
     header["controls"], header["contacts"], header["slots"] = len(names), len(slots) - 1, slots[-1]
     softness = view(numbers, CONTACT_CONSTANTS, 0, len(slots) - 1)["softness"]
-    header["soft_contacts"] = int((softness > 0.0).any())
-    if order == 2 and (stiff or any(group.stiff for group in forces) or (thetas == 1.0).any()):
+    found = any(one.options.get("compliance", 0.0) > 0.0 for one in mechanism.collisions)
+    header["soft_contacts"] = soft = int(found or (softness > 0.0).any())
+    late = soft or stiff or any(group.stiff for group in forces) or (thetas == 1.0).any()
+    if order == 2 and late:
         header["stiff_numbers"] = 1 + KEPT * sum(group.n_rows for group in forces if group.implicit)
     header["contact_at"], header["contact_constant_at"] = plan.size, constant.size
     planar = np.zeros(0, np.int64)

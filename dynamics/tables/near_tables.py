@@ -243,8 +243,6 @@ class NearTables:
         self.spatial = constant[self.spatial_at : at["UNITS_AT"]]
         self.units = constant[at["UNITS_AT"] :]
         self.header = plan[: layout.HEADER].copy()
-        if any(one.options.get("compliance", 0.0) > 0.0 for one in mechanism.collisions):
-            self.header[layout.SOFT_CONTACTS] = 1
         self.slots, self.held_rows = int(plan[layout.SLOTS]), int(plan[layout.ROWS])
         self.lates = int(plan[layout.STIFF_NUMBERS])
         self.parts = PairParts()

@@ -248,17 +248,17 @@ def test_limits_of_a_hinge_by_hand():
 @pytest.mark.parametrize("friction", ["round", "linear"])
 def test_forces_become_impulses_and_those_that_do_not_act_none(friction):
     mech = dy.Mechanism()
-    for name in "ab":
+    for name, soft in (("rigid", 0.0), ("apart", 0.0), ("soft", 1e-3)):
         ball = mech.add_body(dy.Sphere(0.1, mass=1.0), name=name)
         options = {"cone": 4} if friction == "linear" else {"torsional": 0.1, "rolling": 0.1}
-        mech.add_contact(ball, friction=0.5, **options)
+        mech.add_contact(ball, friction=0.5, compliance=soft, **options)
     model = mech.finalize(H)
     plan = model.tables.plan
-    work = np.zeros((2, layout.CONTACT_WORK))
-    work[0, layout.ACTIVE_AT] = 1.0
+    work = np.zeros((3, layout.CONTACT_WORK))
+    work[[0, 2], layout.ACTIVE_AT] = 1.0
     c = np.arange(1.0, plan[layout.SLOTS] + 1.0)
     expected = c.copy()
-    for k, part in ((0, H), (1, 0.0)):
+    for k, part in ((0, H), (1, 0.0), (2, 0.5 * H)):
         at = plan[layout.CONTACT_AT] + k * layout.CONTACT_FIELDS
         slot, blocks, facets = plan[[at + layout.SLOT, at + layout.BLOCKS, at + layout.FACETS]]
         places = [slot]
@@ -269,7 +269,7 @@ def test_forces_become_impulses_and_those_that_do_not_act_none(friction):
             first = slot + layout.CONES + layout.BLOCK * blocks
             places += range(first, first + facets + 1)
         expected[places] *= part
-    impulses(plan, H, work.ravel(), c)
+    impulses(plan, model.tables.constant, H, 0.5 * H, work.ravel(), c)
     assert c.tolist() == expected.tolist()
 
 

@@ -421,8 +421,62 @@ def test_velocities_on_a_compliant_contact_stay_where_another_body_on_a_stiff_sp
     mech.add_joint(dy.Prismatic(mech.world, light, (0, 0, 1), name="slide", **slide))
     model = mech.finalize(0.01)
     assert len(model.stiff) == 2
-    state = dy.simulate(model, model.initial_state(), 0.35).final
+    state = model.initial_state()
+    model.set_body(state, "weight", velocity=(0, 0, 0.5))
+    state = dy.simulate(model, state, 0.35).final
     before = model.velocities(state)[0]
     assert abs(before[2]) > 0.01
     model.set_joint(state, "slide", 0.0, 0.0)
     np.testing.assert_allclose(model.velocities(state)[0], before, atol=1e-12)
+
+
+def test_a_weight_at_rest_on_a_compliant_contact_stays_where_intervals_change_their_length():
+    # the impulse of a node is that of half an interval before and after it, whatever their lengths
+    soft, mech = 1e-3, dy.Mechanism()
+    mech.add_body(dy.Sphere(0.1, mass=2.0), name="ball", position=(0, 0, 0.1 - 2.0 * 9.81 * soft))
+    mech.add_contact("ball", compliance=soft, friction=0.5)
+    model, state = beside_a_top(mech, 0.01)
+    whole, _ = model.step(model.initial_state())
+    assert whole.interval == (0.01, 0.005)
+    for start in (state, whole):
+        model.set_body(start, "top", angular_velocity=(0, 0, 100.0))
+        after = start
+        for _ in range(3):
+            after, info = model.step(after)
+            # Newton's tolerance, over the unit of speed of some m/s
+            assert np.abs(model.velocities(after)[0, :3]).max() < 1e-8
+        assert info.intervals == 8
+        model.set_body(after, "top", angular_velocity=(0, 0, 0.0))
+        after, info = model.step(after)
+        assert info.intervals == 1
+        assert np.abs(model.velocities(after)[0, :3]).max() < 1e-8
+
+
+@pytest.mark.parametrize("what", ["contact", "rope"])
+def test_a_compliant_contact_in_a_run_with_an_accuracy_stores_energy_and_takes_no_impact(what):
+    # implicit forces: errors, and the loss of the bounce, are of the order of the accuracy
+    found = []
+    for accuracy in (1e-2, 1e-3):
+        mech = dy.Mechanism()
+        mech.add_body(dy.Sphere(0.1, mass=2.0), name="body")
+        if what == "contact":
+            mech.add_contact("body", compliance=1e-3, friction=0.5, name="soft")
+        else:
+            body = mech.bodies["body"]
+            mech.add_force(dy.Rope(mech.world, body, 1.0, compliance=1e-3, name="soft"))
+        model = mech.finalize(0.01)
+        state = model.initial_state()
+        height = 0.2 if what == "contact" else -0.9
+        model.set_body(state, "body", position=(0, 0, height))
+        motion = dy.simulate(model, state, 0.35, accuracy=accuracy)
+        energy = motion.energy()
+        assert [event.kind for event in motion.events] == ["closes", "opens"]
+        assert motion.info["unresolved_impacts"] == 0
+        assert energy.max() <= energy[0] + 1e-9
+        found.append((energy[0] - energy[-1], motion.events))
+    # falls 0.1 m, then half a period and the phase until m g is borne, twice
+    t, w = np.sqrt(0.2 / 9.81), (2.0 * 1e-3) ** -0.5
+    borne = np.arctan2(9.81 / w, np.sqrt(2.0 * 9.81 * 0.1))
+    events = [event.time for event in found[1][1]]
+    np.testing.assert_allclose(events, [t, t + (np.pi + 2.0 * borne) / w], atol=1e-3)
+    assert found[0][0] / found[1][0] == pytest.approx(10.0, rel=0.3)

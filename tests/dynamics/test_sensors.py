@@ -715,3 +715,22 @@ def test_suites_that_make_no_sense_are_refused():
         sensors.read(dy.simulate(other, state, H))
     with pytest.raises(ValueError, match="the trajectory is of another model"):
         sensors.history(dy.simulate(other, state, H))
+
+
+@pytest.mark.parametrize("near", [False, True])
+@pytest.mark.parametrize("soft", [0.0, 1e-3])
+def test_contact_sensors_read_the_weight_from_the_first_interval_on(soft, near):
+    # which is half as long for impulses as the others; 2 kg at rest, at the depth m g C
+    mech, depth = dy.Mechanism(), 2.0 * 9.81 * soft
+    mech.add_body(dy.Sphere(0.1, mass=2.0), name="ball", position=(0, 0, 0.1 - depth))
+    if near:
+        base = mech.add_body(dy.Box(1, 1, 1, mass=1.0), name="base", position=(0, 0, -0.5))
+        mech.add_joint(dy.Fixed(mech.world, base, parent_point=(0, 0, -0.5)))
+        mech.collide(compliance=soft)
+    else:
+        mech.add_contact("ball", compliance=soft)
+    model = mech.finalize(0.01)
+    motion = dy.simulate(model, model.initial_state(), 0.05)
+    found = dy.Sensors(model, [dy.ContactSensor("ball", name="foot")]).history(motion)["foot"]
+    # rigid contacts leave a gap of the barrier over the force, which closes in the first intervals
+    np.testing.assert_allclose(found[1:, 0], 2.0 * 9.81, rtol=1e-6 if soft else 1e-3)

@@ -77,7 +77,7 @@ def follow(plan, constant, h, least, u, c, contacts):
         slot = plan[at + SLOT]
         kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
         if not is_dry_friction(plan, k):
-            speed = normal_error(plan, constant, h, k, u, c, contacts) + c[slot + SLACK]
+            speed = normal_error(plan, h, k, u, c, contacts) + c[slot + SLACK]
             mass = contacts[w + MASS_AT]
             c[slot] = on_path(mass * kappa, c[slot] - mass * speed)
             c[slot + SLACK] = kappa / c[slot]

@@ -1,9 +1,10 @@
 """Condensation of contacts: each is eliminated in closed form.
 
 A contact has a normal pair (gamma, s) and friction blocks (beta, eta) in second-order cones, the
-head of beta being the coefficient times gamma, theory/contacts (2), (3):
+head of beta being the coefficient times gamma, theory/contacts (2), (3), and t the time that the
+force of a compliant one acts, see `rows.note_softness`:
 
-    phi(z_next)/h + C gamma / h^2 = s,  gamma s = kappa,
+    phi(z_next)/h + C gamma / (h t) = s,  gamma s = kappa,
     eta = T u,  beta0 eta0 + beta . eta = kappa,  beta0 eta + eta0 beta = 0.
 
 Given the bodies' velocities, its Newton block is solved by a division and one 2 x 2 inverse. It
@@ -50,7 +51,6 @@ from dynamics.kernels.base.layout import (
     SLOPES,
     SLOT,
     SOFT_AT,
-    SOFTNESS,
     SPEED_AT,
     STEP_PART,
     T_AT,
@@ -82,31 +82,30 @@ STIFFEST = 1e11
 
 
 @kernel
-def normal_error(plan, constant, h, k, u, c, contacts):
-    """phi(z_next)/h + C gamma/h^2 - s, or N u + e N u_before - s at an impact."""
+def normal_error(plan, h, k, u, c, contacts):
+    """phi(z_next)/h + C gamma/(h t) - s, or N u + e N u_before - s at an impact."""
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-    p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
     w, slot = k * CONTACT_WORK, plan[at + SLOT]
     if contacts[w + SPEED_AT] != 0.0:
         return (
             contact_rate(plan, at, contacts, w + W_AT, u) + contacts[w + SPEED_AT] - c[slot + SLACK]
         )
-    e = contacts[w + GAP_AT] / h - c[slot + SLACK]
-    if constant[p + SOFTNESS] != 0.0:
-        e += constant[p + SOFTNESS] * c[slot] / (h * h)
-    return e
+    return contacts[w + GAP_AT] / h - c[slot + SLACK] + contacts[w + SOFT_AT] * c[slot]
 
 
 @kernel
-def note_error(plan, constant, h, k, u, c, contacts):
-    """SOFT and ERROR of a contact <- C / h^2 and `normal_error`."""
-    p, w = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, k * CONTACT_WORK
-    soft = 0.0
-    if contacts[w + SPEED_AT] == 0.0 and constant[p + SOFTNESS] != 0.0:
-        soft = constant[p + SOFTNESS] / (h * h)
-    e = normal_error(plan, constant, h, k, u, c, contacts)
-    contacts[w + SOFT_AT], contacts[w + ERROR_AT] = soft, e
-    return soft, e
+def softness(contacts, w):
+    """C / (h t) of a contact, see `note_softness`; 0 where it is held by a speed."""
+    return 0.0 if contacts[w + SPEED_AT] != 0.0 else contacts[w + SOFT_AT]
+
+
+@kernel
+def note_error(plan, h, k, u, c, contacts):
+    """`softness` and `normal_error` of a contact; ERROR <- the latter."""
+    w = k * CONTACT_WORK
+    e = normal_error(plan, h, k, u, c, contacts)
+    contacts[w + ERROR_AT] = e
+    return softness(contacts, w), e
 
 
 @kernel
@@ -180,7 +179,7 @@ def find_errors(plan, constant, h, barrier, u, c, contacts):
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
         kappa, pace = barrier * constant[p + ENERGY], constant[p + CONTACT_PACE]
-        e = normal_error(plan, constant, h, k, u, c, contacts)
+        e = normal_error(plan, h, k, u, c, contacts)
         f = (
             0.0
             if is_dry_friction(plan, k)
@@ -311,7 +310,7 @@ def condense_contact(plan, constant, h, kappa, second, on_path, k, u, c, contact
             contacts[w + j] = 0.0
         return
     gamma, s = c[slot], c[slot + SLACK]
-    soft, e = note_error(plan, constant, h, k, u, c, contacts)
+    soft, e = note_error(plan, h, k, u, c, contacts)
     # s dgamma + gamma (N du + soft dgamma + e) = kappa - gamma s
     stiff, free = 0.0, 0.0
     if not is_dry_friction(plan, k):
@@ -367,7 +366,7 @@ def chord_steps(plan, constant, h, u, c, contacts, r):
         w = k * CONTACT_WORK
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        _, e = note_error(plan, constant, h, k, u, c, contacts)
+        _, e = note_error(plan, h, k, u, c, contacts)
         normal = -contacts[w + K_AT] * e
         contacts[w + FREE_AT] = normal
         if plan[at + BLOCKS] == 0:
@@ -465,7 +464,7 @@ def normal_step(plan, k, rows, du, contacts, dc):
     normal = contact_rate(plan, at, contacts, w + rows, du)
     dgamma = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
     dc[slot] = dgamma
-    dc[slot + SLACK] = contacts[w + ERROR_AT] + normal + contacts[w + SOFT_AT] * dgamma
+    dc[slot + SLACK] = contacts[w + ERROR_AT] + normal + softness(contacts, w) * dgamma
     return normal
 
 

@@ -34,8 +34,6 @@ from dynamics.kernels.base.layout import (
     SLOPES,
     SLOT,
     SLOTS,
-    SOFTNESS,
-    SPEED_AT,
     T_AT,
     T_SIZE,
     TWIST,
@@ -45,7 +43,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.contacts.central_path import cone_path
-from dynamics.kernels.contacts.condensation import normal_error, subtract_row
+from dynamics.kernels.contacts.condensation import normal_error, softness, subtract_row
 from dynamics.kernels.contacts.islands import record_of
 from dynamics.kernels.contacts.linear_cone import on_path, polygon_path
 from dynamics.kernels.contacts.rows import (
@@ -88,7 +86,7 @@ def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
             decide_all(plan, contacts)
             return 0
         pace = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_PACE]
-        error = pace * abs(normal_error(plan, constant, h, k, x, c, contacts))
+        error = pace * abs(normal_error(plan, h, k, x, c, contacts))
         for body in (plan[at + A], plan[at + B]):
             if body < n:
                 units = body * BODY_SIZE + IMPULSE
@@ -220,12 +218,6 @@ def first_of(plan, k, supernode, first):
 
 
 @kernel
-def softness(constant, p, h, speed):
-    """C / h^2 of a contact, 0 where it is held by a speed."""
-    return 0.0 if speed != 0.0 else constant[p + SOFTNESS] / (h * h)
-
-
-@kernel
 def add_impulse(rows, column, change, D, v):
     """v <- v + D change, of one column."""
     for j in range(rows):
@@ -238,7 +230,7 @@ def solve_pair(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
     p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
     q, here, work = slot + CONES, i * rows + i, k * CONTACT_WORK
     friction = friction_of(constant, contacts, p, work, 0)
-    soft = softness(constant, p, h, contacts[work + SPEED_AT])
+    soft = softness(contacts, work)
     if D[here] + soft <= 0.0:  # others answer as if they could pull
         return 0.0, c[slot]
     g, b0, b1 = c[slot], c[q], c[q + 1]
@@ -283,7 +275,7 @@ def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
             change, gamma = solve_pair(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c)
             changed, most = max(changed, change), max(most, gamma)
         elif not is_dry_friction(plan, k):
-            soft = softness(constant, p, h, contacts[w + SPEED_AT])
+            soft = softness(contacts, w)
             mass, before = 1.0 / (D[i * rows + i] + soft), c[slot]
             speed = v[i] + soft * before
             c[slot] = on_path(mass * kappa, before - mass * speed)
@@ -334,12 +326,9 @@ def gauss_seidel(plan, constant, program, h, barrier, rows, work, solver, c):
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        soft = softness(constant, p, h, contacts[w + SPEED_AT])
-        v[i] += (
-            normal_error(plan, constant, h, k, x, c, contacts) + c[slot + SLACK] - soft * c[slot]
-        )
+        soft = softness(contacts, w)
+        v[i] += normal_error(plan, h, k, x, c, contacts) + c[slot + SLACK] - soft * c[slot]
         for j in range(1, 1 + 2 * plan[at + BLOCKS]):
             v[i + j] += contact_rate(plan, at, contacts, w + W_AT + SLOPES * j, x)
         i += 1 + 2 * plan[at + BLOCKS]

@@ -31,7 +31,13 @@ from dynamics.kernels.contacts.islands import (
     record_of,
     rotors_rounding,
 )
-from dynamics.kernels.contacts.rows import contact_rows, gaps, groups_at_end, weigh_planes
+from dynamics.kernels.contacts.rows import (
+    contact_rows,
+    gaps,
+    groups_at_end,
+    note_softness,
+    weigh_planes,
+)
 from dynamics.kernels.contacts.varying_lengths import centre_friction, stop_impacts
 from dynamics.kernels.interval.newton import EPS
 from dynamics.kernels.interval.residual import extent, residual
@@ -96,6 +102,7 @@ def place_on_path(plan, constant, h, spacing, least, cold, node, motion, trial, 
     keep_open(plan, contacts)
     if cold:
         weigh_planes(plan, constant, contacts)
+    note_softness(plan, constant, h, node, contacts)
     last = groups_at_end(plan)
     if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
         return 1

@@ -49,7 +49,7 @@ WARM = 0.001
 def expected(plan, constant, h, k, u, c, contacts):
     """(gap velocity if the force stays as it was, effective mass) of a contact at the guess."""
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-    speed = normal_error(plan, constant, h, k, u, c, contacts) + c[plan[at + SLOT] + 1]
+    speed = normal_error(plan, h, k, u, c, contacts) + c[plan[at + SLOT] + 1]
     return speed, contacts[k * CONTACT_WORK + MASS_AT]
 
 

@@ -48,6 +48,7 @@ from dynamics.kernels.base.layout import (
     SIGN,
     SLOPES,
     SLOT,
+    SOFT_AT,
     SOFT_CONTACTS,
     SOFTNESS,
     SPEED_AT,
@@ -69,6 +70,7 @@ from dynamics.kernels.contacts.geometry import (
 )
 from dynamics.kernels.interval.matrix import stretch
 from dynamics.kernels.rows.rows import turned_back, write
+from dynamics.kernels.rows.stiff_forces import part_of
 
 #: Accelerations of an interval that make no bounce, over the contact's unit.
 FALLS = 3.0
@@ -190,14 +192,31 @@ def contact_rate(plan, at, W, to, u):
     return total_of(sums)
 
 
+@kernel
+def note_softness(plan, constant, h, node, contacts):
+    """SOFT of listed contacts <- C / (h t), t the time for which compliant ones act: `part_of`.
+
+    The impulse of a node is that of half an interval before and after it, as of `stiff_forces`.
+    Effective masses of N <- those of the body and the spring in a row.
+    """
+    per_impulse = 1.0 / (h * part_of(plan, h, node.g))
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
+        w = k * CONTACT_WORK
+        soft = per_impulse * constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SOFTNESS]
+        contacts[w + SOFT_AT] = soft
+        if soft > 0.0 and contacts[w + SPEED_AT] == 0.0:
+            contacts[w + MASS_AT] /= 1.0 + soft * contacts[w + MASS_AT]
+
+
 @lazy("(float float)")
-def start_of_soft(plan, constant, h, contacts, c, u, x):
+def start_of_soft(plan, constant, h, g, contacts, c, u, x):
     """Energy of compliant contacts at the start of an interval, and work of their forces there.
 
     The force is gamma + h N x / C, which the gap at the start makes, and the work that from the
     middle of the last interval to that of this one: between them velocities change from u to x.
     """
-    energy = work = 0.0
+    energy, work, time = 0.0, 0.0, part_of(plan, h, g)
     for k in range(plan[CONTACTS] if plan[SOFT_CONTACTS] != 0 else 0):
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
         soft = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SOFTNESS]
@@ -207,7 +226,7 @@ def start_of_soft(plan, constant, h, contacts, c, u, x):
         before = contact_rate(plan, at, contacts, w + W_AT, u)
         force = max(0.0, c[plan[at + SLOT] + GAMMA] + h * after / soft)
         energy += 0.5 * soft * force * force
-        work += 0.5 * h * force * (before + after)
+        work += 0.5 * time * force * (before + after)
     return energy, work
 
 
@@ -420,12 +439,18 @@ def gaps(plan, constant, h, u, trial, found, contacts):
 
 
 @kernel
-def impulses(plan, scale, contacts, c):
-    """Contact forces <- scale times them: impulses from forces and back; 0 where none acts."""
+def impulses(plan, constant, scale, soft_scale, contacts, c):
+    """Contact forces <- scale times them: impulses from forces and back; 0 where none acts.
+
+    ``soft_scale`` is that of compliant contacts, whose impulses act for another time.
+    """
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        slot = plan[at + SLOT]
-        part = 0.0 if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 else scale
+        slot, part = plan[at + SLOT], scale
+        if constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SOFTNESS] > 0.0:
+            part = soft_scale
+        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
+            part = 0.0
         c[slot] *= part
         for i in range(plan[at + BLOCKS]):
             c[slot + CONES + BLOCK * i] *= part

@@ -22,6 +22,7 @@ from dynamics.kernels.base.layout import (
     OF_PLANE,
     SLOPES,
     SLOT,
+    SOFTNESS,
     SPEED_AT,
     TWIST,
     W_AT,
@@ -55,7 +56,7 @@ def stop_impacts(plan, constant, h, u, contacts):
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         free = contacts[w + ACTIVE_AT] == 1.0 and contacts[w + SPEED_AT] == 0.0
-        if free and plan[at + OF_PLANE] == 0:
+        if free and plan[at + OF_PLANE] == 0 and constant[c + SOFTNESS] == 0.0:
             approaching = contact_rate(plan, at, contacts, w + W_AT, u)
             if contacts[w + GAP_AT] + h * approaching < 0.0:
                 if approaching < -FALLS * h * constant[c + FALL]:

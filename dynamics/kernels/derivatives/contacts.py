@@ -42,7 +42,6 @@ from dynamics.kernels.base.layout import (
     SLOPES,
     SLOT,
     SLOTS,
-    SOFTNESS,
     SPEED_AT,
     T_AT,
     T_SIZE,
@@ -55,6 +54,7 @@ from dynamics.kernels.contacts.condensation import (
     cone_errors,
     friction_law,
     normal_error,
+    softness,
     subtract_row,
 )
 from dynamics.kernels.contacts.geometry import LIMITED
@@ -169,7 +169,7 @@ def contact_errors(plan, constant, h, x, c, contacts, out):
         out[slot], out[slot + SLACK] = 0.0, 0.0
         active = contacts[w + ACTIVE_AT] != 0.0
         if active:
-            out[slot] = normal_error(plan, constant, h, k, x, c, contacts)
+            out[slot] = normal_error(plan, h, k, x, c, contacts)
         for i in range(plan[at + BLOCKS]):
             q, to = slot + CONES + BLOCK * i, w + T_AT + T_SIZE * i
             for j in range(BLOCK):
@@ -249,7 +249,7 @@ def contact_changes(
 
 
 @kernel
-def take_out(plan, constant, h, c, contacts, changes, b):
+def take_out(plan, constant, c, contacts, changes, b):
     """b <- b + W^T (forces that the changes of the contacts' residuals give by themselves)."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
@@ -259,10 +259,7 @@ def take_out(plan, constant, h, c, contacts, changes, b):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        soft = 0.0
-        if contacts[w + SPEED_AT] == 0.0:
-            soft = constant[p + SOFTNESS] / (h * h)
-        free = -c[slot] * changes[slot] / (c[slot + SLACK] + soft * c[slot])
+        free = -c[slot] * changes[slot] / (c[slot + SLACK] + softness(contacts, w) * c[slot])
         subtract_row(plan, n, at, contacts, w + W_AT, -free, b)
         for i in range(plan[at + BLOCKS]):
             q, to = slot + CONES + BLOCK * i, w + T_AT + T_SIZE * i

@@ -51,7 +51,14 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.contacts.condensation import add_contacts, condense, push_out
-from dynamics.kernels.contacts.rows import contact_rate, contact_rows, gaps, list_acting, list_all
+from dynamics.kernels.contacts.rows import (
+    contact_rate,
+    contact_rows,
+    gaps,
+    list_acting,
+    list_all,
+    note_softness,
+)
 from dynamics.kernels.derivatives.arguments import (
     Columns,
     ContactWork,
@@ -102,6 +109,7 @@ def touching(plan, constant, h, solution, node, trial, found, spare, contacts):
     list_all(plan, contacts)
     if contact_rows(plan, constant, h, node, solution.before, math.inf, found, contacts) != 0:
         return 1
+    note_softness(plan, constant, h, node, contacts)
     for k in range(plan[CONTACTS]):
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
         slot, speed = plan[at + SLOT], contacts[w + SPEED_AT]
@@ -202,7 +210,7 @@ def interval_slopes(
         for col in range(columns):
             at = col * unknowns
             take_out(
-                plan, constant, h, c, contacts, changes[col * slots : col * slots + slots],
+                plan, constant, c, contacts, changes[col * slots : col * slots + slots],
                 b[at : at + unknowns],
             )  # fmt: skip
     if solve_refined(plan, constant, program, False, columns, solver, right) != 0:

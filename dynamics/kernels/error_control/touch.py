@@ -28,6 +28,7 @@ from dynamics.kernels.base.layout import (
     OF_RATE,
     SLACK,
     SLOT,
+    SOFTNESS,
 )
 from dynamics.kernels.base.step_info import NEAREST
 from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction, normal_row
@@ -149,7 +150,7 @@ def length_until_impact(plan, constant, goal, wanted, held):
         if not touches(plan, constant, k) or plan[at + OF_PLANE] != 0:
             continue
         c, gap, rate = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, held[k, GAP], held[k, RATE]
-        if held[k, CODE] > 0.0:
+        if held[k, CODE] > 0.0 or constant[c + SOFTNESS] > 0.0:
             continue
         # An impact acts on the mean velocity of an interval, off by half of what forces change. So
         # its interval is short.

@@ -43,8 +43,10 @@ from dynamics.kernels.base.layout import (
     SLACK,
     SLOPES,
     SLOT,
+    SLOTS,
     SOFT_AT,
     SOFTNESS,
+    STIFF_NUMBERS,
     T_AT,
     T_SIZE,
     TWIST,
@@ -134,6 +136,7 @@ def find_closed(plan, constant, h, every, node, found, state, contacts):
     if contact_rows(plan, constant, h, node, u, reach, found, contacts) != 0:
         return 1
     first = (POSE + 3 * TWIST) * plan[BODIES] + plan[ROWS]
+    length = state[first + plan[SLOTS]] if plan[STIFF_NUMBERS] > 0 else 0.0
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         w, slot = k * CONTACT_WORK, first + plan[at + SLOT]
@@ -153,8 +156,8 @@ def find_closed(plan, constant, h, every, node, found, state, contacts):
         if not shut:
             continue
         if constant[c + SOFTNESS] > 0.0:  # the impulse that is left, and its slope
-            slope = 0.25 * h * h / constant[c + SOFTNESS]
-            contacts[w + SOFT_AT] = 0.5 * h * state[slot]
+            slope = 0.25 * length * length / constant[c + SOFTNESS]
+            contacts[w + SOFT_AT] = 0.5 * length * state[slot]
             contacts[w + K_AT] = min(slope, HELD * mass)
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
@@ -178,7 +181,8 @@ def hold_more(plan, constant, x, contacts):
     changed = 0
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0 or contacts[w + SOFT_AT] > 0.0:
+        soft = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SOFTNESS] > 0.0
+        if contacts[w + ACTIVE_AT] == 0.0 or soft:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         speed = contact_rate(plan, at, contacts, w + W_AT, x)

@@ -22,6 +22,7 @@ from dynamics.kernels.interval.equations import Equations, attempt
 from dynamics.kernels.interval.newton import EPS, Goal
 from dynamics.kernels.interval.planar import set_tolerances
 from dynamics.kernels.interval.residual import extent
+from dynamics.kernels.rows.stiff_forces import part_of
 
 
 @kernel
@@ -67,7 +68,8 @@ def solve_interval(
             contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0
             contacts[k * CONTACT_WORK + RESTITUTION_AT] = info[RESTITUTION_PART]
             contacts[k * CONTACT_WORK + FRICTION_PART_AT] = settings[FRICTION_PART]
-        impulses(plan, h, contacts, c)
+        time = part_of(plan, h, node.g)  # for which compliant contacts act
+        impulses(plan, constant, h, time, contacts, c)
         done = interior(
             plan,
             constant,
@@ -82,7 +84,7 @@ def solve_interval(
             solver,
             info,
         )
-        impulses(plan, 1.0 / h, contacts, c)
+        impulses(plan, constant, 1.0 / h, 1.0 / time, contacts, c)
         if done >= 0 and passed(
             plan, constant, h, node, work.x, trial, pointer(info, NEAREST), contacts
         ):

@@ -268,7 +268,7 @@ def interval(
         return TURNED_TOO_FAR
     explained = 0.0
     if contacts and plan[SOFT_CONTACTS] != 0:
-        energy, explained = start_of_soft(plan, constant, h, work.contacts, motion.c, u, x)
+        energy, explained = start_of_soft(plan, constant, h, node.g, work.contacts, motion.c, u, x)
         held = held if part.moving else energy
     known = (0.0, 0.0, held)
     if settings[ENERGY_SHARE] != 0.0:
