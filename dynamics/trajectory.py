@@ -375,7 +375,7 @@ class Trajectory:
 
     def energy(self) -> Float:
         """Energy, J, shape (k,)."""
-        return np.sum(list(self.energies().values()), axis=0)
+        return np.asarray(np.sum(list(self.energies().values()), axis=0))
 
     def momentum(self) -> Float:
         """Linear momentum, and angular momentum about the world's origin, shape (k, 6)."""
