@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.kernels.base import layout
+from dynamics.kernels.base.settings import CONTACT_TOLERANCE
 from dynamics.kernels.collisions.planes import lay
 from dynamics.kernels.observables import contacts as kernel
 from dynamics.kinematics import coordinates
@@ -50,8 +51,8 @@ def look_at(model: Model, states: Float) -> Float:
 def placed(model: Model, state: State) -> State:
     """State whose planes lie between their bodies.
 
-    Planes that do stay where they are; the others are put where `separation` finds the bodies
-    farthest apart, and move along with the bodies they are tied to.
+    Planes that do, or that compliant contacts press, stay where they are; the others are put where
+    `separation` finds the bodies farthest apart, and move along with the bodies they are tied to.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def placed(model: Model, state: State) -> State:
     contacts = [one for one in model.mechanism.contacts.values() if one.plane is not None]
     if not contacts:
         return after
-    gaps = look_at(model, state.data[None])[0, :, 0]
+    gaps = _unexplained(model, state)
     names = [name for name, _ in model.tables.contact_touches]
     crossed = {name for name, gap in zip(names, gaps) if gap < 0.0}
     away = [one for one in contacts if one.name in crossed]
@@ -79,6 +80,21 @@ def placed(model: Model, state: State) -> State:
             moved.append(coordinates.ride(model, after, twists, one.plane))
         coordinates.set_twists(model, after, twists, moved)
     return after
+
+
+def _unexplained(model: Model, state: State) -> Float:
+    """Gaps of all touches, with the depth C F that compliant ones have by their stored force.
+
+    It is open by the error of a step, over units of speed.
+    """
+    plan, constant = model.tables.plan, model.tables.constant
+    count, first = int(plan[layout.CONTACTS]), int(plan[layout.CONTACT_CONSTANT_AT])
+    numbers = constant[first : first + count * layout.CONTACT_SIZE].reshape(count, -1)
+    soft = numbers[:, layout.SOFTNESS]
+    force = state.contacts[model.tables.contact_slot[:count] + layout.GAMMA]
+    error = model.settings[CONTACT_TOLERANCE] * model.timestep / numbers[:, layout.CONTACT_PACE]
+    gaps = look_at(model, state.data[None])[0, :, 0]
+    return np.asarray(gaps + np.where(soft > 0.0, soft * force + error, 0.0))
 
 
 def apart(model: Model, state: State, contact: Any) -> Separation:

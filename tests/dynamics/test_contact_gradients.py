@@ -203,11 +203,30 @@ def spring_at_its_limit():
     return model, state
 
 
+def soft_ball_pressed(steps, **settings):
+    mechanism = dy.Mechanism()
+    body = mechanism.add_body(BALL, name="body", position=(0, 0, 0.25 - 2e-3))
+    mechanism.add_contact(body, name="floor", friction=0.3, compliance=1e-3)
+    model = model_of(mechanism, **settings)
+    state = model.initial_state()
+    model.set_body(state, "body", velocity=(1.0, 0.2, -0.3), angular_velocity=(14, 2, 3))
+    return model, run(model, state, steps)
+
+
+def soft_ball_in_its_first_interval():
+    return soft_ball_pressed(0)
+
+
+def soft_ball_in_cut_steps():
+    return soft_ball_pressed(2, largest_turn=0.05)
+
+
 SCENES = [
     falling_box, resting_box, sliding_box, sticking_box, box_on_a_corner, rolling_ball,
     ball_that_turns_and_rubs, bouncing_ball, soft_ball, balls_that_meet, capsules_that_meet,
     rolling_cylinder, joint_at_its_limit, taut_rope, spring_at_its_limit,
     sliding_in_a_linearized_cone, sticking_in_a_linearized_cone,
+    soft_ball_in_its_first_interval, soft_ball_in_cut_steps,
 ]  # fmt: skip
 
 
