@@ -116,6 +116,24 @@ class StiffImpulses:
         drag = bodies[:, [layout.DRAG] * 3 + [layout.SPIN_DRAG] * 3]
         self.drag = (half * (bodies[:, layout.DRAG_THETA] == 1.0)[:, None] * drag).ravel()
 
+    def stored(self, late: Float) -> Float:
+        """What a state keeps of its last interval, with the numbers that are others.
+
+        Parameters
+        ----------
+        late : ndarray of float
+            What it kept: see `dynamics.kernels.rows.stiff_forces.store_forces`.
+
+        Returns
+        -------
+        ndarray of float, the same shape
+        """
+        found = late.copy()
+        if self.live:
+            held = found[1::KEPT]
+            held[:] = self.push[: held.size] / (0.5 * found[0])
+        return found
+
     def impulses(self, twist: Float) -> Float:
         """Sum of I G^T at velocities, shape (6 n,)."""
         if not self.live:

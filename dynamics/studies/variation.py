@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dynamics.errors import UnknownNameError, check_model
 from dynamics.kinematics import coordinates
-from dynamics.kinematics.momenta import momenta, velocities_of
+from dynamics.kinematics.momenta import momenta
+from dynamics.kinematics.stiff_momenta import StiffImpulses
 from dynamics.model import Model
 from dynamics.parts.bodies import Body, body
 from dynamics.parts.contacts import Contact, check_coefficients
@@ -136,12 +137,19 @@ def carried(model: Model, state: State, other: Model) -> State:
     for name in ("pose", "interval_velocity", "interval_velocity_before", "multipliers"):
         getattr(after, name)[:] = getattr(state, name)
     after.contacts[:slots] = state.contacts[:slots]
-    if model.stiff or other.stiff:
-        twists = coordinates.twists_of(model, state)
-    else:  # what implicit forces have left is that of compliant contacts, and stays
-        twists = velocities_of(model, state.pose, state.momentum)
-        after.contacts[slots:] = state.contacts[slots:]
-    after.momentum.ravel()[:] = momenta(other.tables, state.pose, twists.reshape(1, -1))[0]
+    late = state.contacts[slots:]
+    if other.stiff == model.stiff and after.contacts.size == state.contacts.size:
+        # what implicit forces have left to give stays, by the new numbers
+        left, free = StiffImpulses(model, state, other.tables.constant), state.copy()
+        after.contacts[slots:] = left.stored(late)
+        free.contacts[:slots] = 0.0
+        twists = coordinates.twists_of(model, free).ravel()
+    else:
+        left, twists = None, coordinates.twists_of(model, state).ravel()
+    after.momentum.ravel()[:] = momenta(other.tables, state.pose, twists[None])[0]
+    if left is not None:
+        after.momentum.ravel()[:] -= left.impulses(twists)
+    after.interval = state.interval
     return after
 
 

@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dynamics as dy
+from dynamics.studies.variation import carried
 
 X, Y, Z = np.eye(3)
 
@@ -443,3 +444,25 @@ def test_servos_that_could_cross_their_whole_range_in_a_step_do_not_stop_the_mot
     # it holds the arm's weight; what is left of the start falls by exp(-stiffness t / damping)
     offset = 2.0 * mass * 9.81 * 0.1 / stiffness + 4.0 * np.exp(-0.5 * stiffness / damping)
     assert abs(angle[-1] - target) < offset + 1e-6
+
+
+@pytest.mark.parametrize("changes", [{}, {"ball": {"mass": 2.0}}, {"rope": {"stiffness": 1.2e5}}])
+def test_a_variant_goes_on_with_what_stiff_forces_have_left(changes):
+    # a ball that swings on a stiff spring, whose force bends its path at every node
+    mech = dy.Mechanism()
+    ball = mech.add_body(mass=1.0, inertia=[0.1] * 3, name="ball", position=(0, 0, -1))
+    options = {"stiffness": 1e5, "damping": 10.0, "length": 1.0, "name": "rope"}
+    mech.add_force(dy.Spring(mech.world, ball, **options))
+    model = mech.finalize(0.01)
+    assert model.stiff
+    state = model.initial_state()
+    model.set_body(state, "ball", velocity=(3.0, 0, 0))
+    state = dy.simulate(model, state, 0.05).final
+    other = dy.variant(model, {"ball": {"mass": 1.0}} | changes)
+    after = carried(model, state, other)
+    assert other.stiff == model.stiff
+    # products of the projection, at some m/s
+    np.testing.assert_allclose(other.velocities(after), model.velocities(state), atol=1e-11)
+    if not changes:  # steps are solved to 5e-12 m/s and stretch by that over (h^2 k / m) each
+        found, wanted = (dy.simulate(*one, 0.1).final for one in ((other, after), (model, state)))
+        np.testing.assert_allclose(found.data, wanted.data, rtol=1e-9, atol=1e-9)
