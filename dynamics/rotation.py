@@ -151,9 +151,6 @@ def conjugate(q: ArrayLike) -> Float:
     ValueError
         Where a number is not finite.
     """
-    one = _floats(q, 4)
-    if one is not None:
-        return np.array([one[0], -one[1], -one[2], -one[3]])
     return np.asarray(as_numbers(q, (..., 4), "a quaternion") * [1.0, -1.0, -1.0, -1.0])
 
 

@@ -37,8 +37,8 @@ CORRECTIONS = 6
 DAMPED, FIRST, HOPELESS = 1e-12, 1e-3, 1e6
 #: Parts of the predicted decrease: damping falls above GOOD and rises below POOR (Moré 1978).
 GOOD, POOR = 0.75, 0.25
-#: Weight of limits that are exceeded, next to errors over their units, and what counts as within.
-BEYOND, WITHIN = 10.0, 1e-9
+#: How far beyond limits counts as within.
+WITHIN = 1e-9
 
 
 class Kinematics:
@@ -325,10 +325,10 @@ class Kinematics:
             z = _bounded_step(A, error, damping, B, *room)
             trial = self._moved(now, null @ z)
             after, left = self._errors(tasks, trial), self._room(trial, limits)
-            merit = np.linalg.norm(error) + BEYOND * beyond
+            merit = np.linalg.norm(error) + beyond
             predicted = np.linalg.norm(error) - np.linalg.norm(error - A @ z)
             past = _beyond(*left)
-            gain = merit - np.linalg.norm(after) - BEYOND * past
+            gain = merit - np.linalg.norm(after) - past
             if gain > 0.0:
                 now, error, room = trial, after, left
                 if gain <= tolerance * merit and past <= WITHIN:  # the nearest posture

@@ -21,7 +21,7 @@ __all__ = ["NearSpace", "NearWork"]
 Float = NDArray[np.float64]
 
 #: Workspaces that are kept: more than a walking robot or a heap of 20 balls has sets of near pairs.
-#: One more takes 20 us.
+#: With 1, actions of 4 and more hoppers in one vector environment take 1.15 times as long.
 SPACES = 64
 
 

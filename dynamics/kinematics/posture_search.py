@@ -32,7 +32,7 @@ Float = NDArray[np.float64]
 
 SLACK = 1e-9  #: m or rad beyond a limit that counts as within
 ITERATIONS, LEFT = 100, 1e-6  # of a search, and where it has failed, units of length or rad
-STARTS, ENOUGH = 8, 4  #: how often it begins, at most and where a posture is found
+STARTS = 8  #: how often it begins, at most
 SPREAD = 3.0  #: rad or m, how far within their limits joints are drawn
 
 
@@ -46,7 +46,7 @@ def within_limits(
 
     Limits that are exceeded count as equations while they are; a loop that has closed in a mirrored
     branch thus changes over. The search begins with the given state, then with postures drawn
-    within the limits, and takes the nearest that it finds from several of these.
+    within the limits.
 
     Parameters
     ----------
@@ -62,10 +62,8 @@ def within_limits(
     """
     if not model.tables.cycles or not beyond(model, found, joints):
         return found
-    rng, best, least = np.random.default_rng(0), found, np.inf
+    rng = np.random.default_rng(0)
     for k in range(STARTS):
-        if k >= ENOUGH and best is not found:
-            break
         here, left = _towards_limits(model, _drawn(model, found, rng) if k else found, joints)
         if left > LEFT:
             continue
@@ -73,10 +71,9 @@ def within_limits(
             trial = assemble(model, here, joints, velocities)
         except InconsistentStateError:
             continue
-        way = float(np.linalg.norm(trial.pose[:, :3] - found.pose[:, :3]))
-        if way < least and not beyond(model, trial, joints):
-            best, least = trial, way
-    return best
+        if not beyond(model, trial, joints):
+            return trial
+    return found
 
 
 def _towards_limits(

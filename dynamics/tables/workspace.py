@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["ThreadWorkspaces", "WorkMemory", "Workspace", "refuse_callbacks"]
 
 Float = NDArray[np.float64]
-#: Numbers of a line of cache: arrays begin at whole lines of their memory.
-LINE = 8
 
 
 @dataclass(slots=True, eq=False)  # not frozen: half a microsecond instead of two, in every step
@@ -65,7 +63,7 @@ class WorkMemory(local):
 
     def arrays(self, *sizes: int) -> list[Float]:
         """Arrays of these lengths, apart from each other, with the numbers that are there."""
-        starts = list(accumulate(sizes, lambda at, size: at + size + -size % LINE, initial=0))
+        starts = list(accumulate(sizes, initial=0))
         if starts[-1] > self._numbers.size:
             self._numbers = np.zeros(max(starts[-1], 2 * self._numbers.size))
         return [self._numbers[at : at + size] for at, size in zip(starts, sizes)]
