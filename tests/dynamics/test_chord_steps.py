@@ -25,6 +25,7 @@ def test_free_steps_on_the_path_are_those_of_new_factors(gamma, speed):
     own = np.zeros(layout.CONTACT_WORK)
     own[: layout.GAP_AT] = rng.normal(size=layout.GAP_AT)
     own[layout.ACTIVE_AT], own[layout.MASS_AT : layout.MASS_AT + 4] = 1.0, 1.0
+    own[layout.FRICTION_PART_AT] = 1.0
     s = kappa / gamma
     own[layout.GAP_AT] = H * (s + 1e-7)  # the speed at the gap is off by 1e-7
     u, c = rng.normal(size=6), np.zeros(plan[layout.SLOTS])

@@ -84,6 +84,7 @@ def test_undecided_contact_alone_settles_on_its_law():
     contacts, c, barrier = np.zeros(layout.CONTACT_WORK), np.array([1.0, 1, 0, 0, 1, 0, 0]), 5e-9
     kappa = barrier * constant[plan[layout.CONTACT_CONSTANT_AT] + layout.ENERGY]
     contacts[layout.ACTIVE_AT], contacts[layout.UNDECIDED_AT] = 1.0, 1.0
+    contacts[layout.FRICTION_PART_AT] = 1.0
     contacts = with_list(plan, contacts)
     D = np.diag([0.5, 1.75, 1.75])  # 1/m, and (1 + 5/2)/m at the surface
     start = np.array([-3.0, 4.0, 0.0])
