@@ -68,6 +68,37 @@ def test_a_muscle_of_ones_own_along_a_tendon_pulls_and_begins_again():
     np.testing.assert_array_equal(again.final.pose, motion.final.pose)
 
 
+def test_the_energy_of_a_motion_is_the_work_of_its_muscle():
+    # forces are held over a step: energy at nodes oscillates by (h omega)^2
+    missed, ends = [], []
+    for h in (0.002, 0.001, 0.0005):
+        mech = dy.Mechanism()
+        low, high = (0, 0, -0.3), (0, 0, 0.3)
+        a, b = (mech.add_body(mass=1.0, inertia=[0.03, 0.02, 0.01], name=name) for name in "ab")
+        mech.add_joint(dy.Revolute(mech.world, a, (0, 1, 0), child_point=high, name="p"))
+        ends_of = {"parent_point": low, "child_point": high}
+        mech.add_joint(dy.Revolute(a, b, (0, 1, 0), name="q", **ends_of))
+        mech.add_tendon({"p": 1.0, "q": -0.5}, name="t", actuated=True)
+        model = mech.finalize(h)
+        state = model.initial_state()
+        model.set_joint(state, "p", 0.3)
+        muscle = dy.Muscle(lengths=(-0.5, 1.0), peak=30.0, fastest=3.0)
+        acting = dy.Muscles(
+            model, lambda time: [0.5 + 0.4 * np.sin(8.0 * time)], muscles={"t": muscle}
+        )
+        motion = dy.simulate(model, state, 0.4, controller=acting)
+        work = np.concatenate(
+            [[0.0], np.cumsum(motion.controls[:, 0] * np.diff(motion.joint("t")))]
+        )
+        energy = motion.energy()
+        missed.append(np.abs(energy - energy[0] - work).max())
+        ends.append(motion.joint("q")[-1])
+        assert np.ptp(work) > 0.5
+        np.testing.assert_array_equal(motion.motor_force("t")[1:], motion.controls[:, 0])
+    np.testing.assert_allclose(np.divide(missed[:-1], missed[1:]), 4.0, rtol=0.1)
+    assert (ends[0] - ends[1]) / (ends[1] - ends[2]) == pytest.approx(4.0, rel=0.1)
+
+
 def test_what_is_no_muscle_is_refused():
     with pytest.raises(TypeError):
         dy.Muscle()
