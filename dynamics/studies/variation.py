@@ -137,18 +137,24 @@ def carried(model: Model, state: State, other: Model) -> State:
     for name in ("pose", "interval_velocity", "interval_velocity_before", "multipliers"):
         getattr(after, name)[:] = getattr(state, name)
     after.contacts[:slots] = state.contacts[:slots]
-    late = state.contacts[slots:]
-    if other.stiff == model.stiff and after.contacts.size == state.contacts.size:
-        # what implicit forces have left to give stays, by the new numbers
-        left, free = StiffImpulses(model, state, other.tables.constant), state.copy()
-        after.contacts[slots:] = left.stored(late)
-        free.contacts[:slots] = 0.0
-        twists = coordinates.twists_of(model, free).ravel()
+    if other.stiff != model.stiff or after.contacts.size != state.contacts.size:
+        twist = model.workspace.velocities(state.data[None])
+        after.momentum.ravel()[:] = momenta(other.tables, state.pose, twist)[0]
+        return after
+    if model.form == "first order":
+        twist = coordinates.twists_of(model, state).ravel()
     else:
-        left, twists = None, coordinates.twists_of(model, state).ravel()
-    after.momentum.ravel()[:] = momenta(other.tables, state.pose, twists[None])[0]
-    if left is not None:
-        after.momentum.ravel()[:] -= left.impulses(twists)
+        free = state.copy()
+        free.contacts[:slots] = 0.0
+        twist = model.workspace.velocities(free.data[None])[0]
+    # impulses of joints and contacts that momenta lack stay, as does what stiff forces have left
+    before = StiffImpulses(model, state)
+    now = StiffImpulses(model, state, other.tables.constant)
+    after.contacts[slots:] = now.stored(state.contacts[slots:])
+    change = momenta(other.tables, state.pose, twist[None])[0]
+    change -= momenta(model.tables, state.pose, twist[None])[0]
+    change -= now.impulses(twist) - before.impulses(twist)
+    after.momentum.ravel()[:] = state.momentum.ravel() + change
     after.interval = state.interval
     return after
 
