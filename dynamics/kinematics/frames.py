@@ -250,7 +250,8 @@ class Kinematics:
            Autonomous Robots 35, 2013.
         """
         motions = self._motions(state)
-        momentum = self._momenta(state, motions).reshape(-1, layout.TWIST, self.size)
+        shape = self._bodies.size, layout.TWIST, self.size
+        momentum = self._momenta(state, motions).reshape(shape)
         momentum[self._masses == 0.0] = 0.0
         pose = state.pose[self._bodies]
         arms = pose[:, :3] - self.center_of_mass(state)
@@ -384,10 +385,12 @@ class Kinematics:
 
     def _momenta(self, state: State, motions: Float) -> Float:
         """Momenta of all bodies but planes, shape (6 n, k)."""
-        wide = np.zeros((self.size, self.model.n_bodies, layout.TWIST))
-        wide[:, self._bodies] = motions.T.reshape(self.size, -1, layout.TWIST)
-        found = momenta(self.model.tables, state.pose, wide.reshape(self.size, -1))
-        return np.asarray(found.reshape(wide.shape)[:, self._bodies].reshape(self.size, -1).T)
+        n, count = self.model.n_bodies, self._bodies.size
+        wide = np.zeros((self.size, n, layout.TWIST))
+        wide[:, self._bodies] = motions.T.reshape(self.size, count, layout.TWIST)
+        found = momenta(self.model.tables, state.pose, wide.reshape(self.size, n * layout.TWIST))
+        chosen = found.reshape(wide.shape)[:, self._bodies]
+        return np.asarray(chosen.reshape(self.size, count * layout.TWIST).T)
 
     def _errors(self, tasks: list[_Task], state: State) -> Float:
         """Errors of all tasks, over their units."""

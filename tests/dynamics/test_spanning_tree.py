@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dynamics as dy
@@ -115,12 +115,15 @@ def test_held_motions_change_constraints_as_wanted(name):
 
 
 @given(st.integers(1, 15), st.integers(0, 2**16))
+@example(1, 31)  # one body that is welded to the world: no coordinates
 @settings(max_examples=25, deadline=None)
 def test_kinetic_energy_of_random_trees_is_that_of_their_bodies(n, seed):
     model, state = dy.zoo.random_tree(n, seed=seed)
     kinematics = dy.Kinematics(model)
     v = kinematics.velocities(state)
     M = kinematics.mass_matrix(state)
+    assert kinematics.centroidal_matrix(state).shape == (6, kinematics.size)
+    assert kinematics.jacobian(state, model.bodies[-1]).shape == (6, kinematics.size)
     twists = model.velocities(state)
     energy = sum(
         0.5 * body.mass * twist[:3] @ twist[:3] + 0.5 * twist[3:] @ body.inertia @ twist[3:]
