@@ -48,8 +48,6 @@ SOURCE_BITS = 40
 SOURCE_LOW = 2**SOURCE_BITS - 1
 #: Fewer entries of a run, or rows of a contribution block, are added one by one.
 FEW = 8
-#: Columns of a contribution block that are added together, from their diagonal down.
-STRIP = 8
 
 
 @kernel
@@ -315,12 +313,7 @@ def _add_runs(headers, at, left, stack, block, ld, front):
         end = begin + 1
         while end < left and rows[end] == rows[end - 1] + 1:
             end += 1
-        for c in range(begin, end, STRIP):  # the columns of this run, from its own rows on
-            width, to = min(STRIP, end - c), rows[c] * ld
-            add_block(
-                front, to + rows[c], ld, stack, block + c * left + c, left, end - c, width
-            )  # fmt: skip
-        other = end
+        other = begin  # the square on the diagonal first, above which nothing is read
         while other < left:
             last = other + 1
             while last < left and rows[last] == rows[last - 1] + 1:

@@ -13,9 +13,6 @@ from graphsys.kernels.llvm.emit import (
     private_function,
 )
 
-#: Entries anywhere in x that are taken together: each has a sum of its own.
-APART = 4
-
 
 @shared
 def scalar_residual_function(module, real):
@@ -49,13 +46,10 @@ def scalar_residual_function(module, real):
         term = builder.fmul(entry, known)
         return builder.fsub(total, term), builder.fadd(size, absolute(term, vector))
 
-    def total(vector, numbers):
+    def total(vector, value):
         name = f"llvm.vector.reduce.fadd.v{LANES}{real}"
         reduce = declare(module, name, emit.element, [emit.element, emit.vector])
-        call = builder.call(reduce, [zero, vector], fastmath=("reassoc",))
-        for value in numbers:
-            call = builder.fadd(call, value)
-        return call
+        return builder.fadd(builder.call(reduce, [zero, vector], fastmath=("reassoc",)), value)
 
     with emit.loop("rows", integer(0), nodes, integer(1), []) as (i, _):
         place, first = number(diagonal_at, i), number(neighbor_start, i)
@@ -63,50 +57,32 @@ def scalar_residual_function(module, real):
         entries = emit.at(values, builder.sub(builder.add(place, integer(1)), first))
         right = number(b, i)
         rest, size = less(right, absolute(right), number(values, place), number(x, i))
-        sums, sizes = [rest, *[zero] * (APART - 1)], [size, *[zero] * (APART - 1)]
-        loop = emit.loop("entries", first, last, integer(1), [none, none, *sums, *sizes])
-        with loop as (p, (wide, wide_size, *carried)):
-            sums, sizes = carried[:APART], carried[APART:]
-            names = ("vector", "apart", "far", "few", "one", "after")
-            vector, apart, far, few, one, after = (builder.append_basic_block(k) for k in names)
-            ends = []
-
-            def leave(step, *values, ends=ends, after=after):
-                ends.append((builder.block, step, values))
-                builder.branch(after)
-
+        loop = emit.loop("entries", first, last, integer(1), [none, none, rest, size])
+        with loop as (p, (wide, wide_size, rest, size)):
+            names = ("vector", "many", "one", "after")
+            vector, many, one, after = (builder.append_basic_block(k) for k in names)
             left, j = builder.sub(last, p), number(neighbor, p)
-            builder.cbranch(builder.icmp_signed("<", left, integer(LANES)), few, apart)
-            builder.position_at_end(apart)
+            builder.cbranch(builder.icmp_signed("<", left, integer(LANES)), one, many)
+            builder.position_at_end(many)
             end = number(neighbor, p, integer(LANES - 1))
             follows = builder.icmp_signed("==", builder.sub(end, j), integer(LANES - 1))
-            builder.cbranch(follows, vector, far)
+            builder.cbranch(follows, vector, one)
             builder.position_at_end(vector)
             entry, known = emit.load(emit.at(entries, p)), emit.load(emit.at(x, j))
-            pair = less(wide, wide_size, entry, known, vector=True)
-            leave(integer(LANES), *pair, *sums, *sizes)
-            builder.position_at_end(few)
-            builder.cbranch(builder.icmp_signed("<", left, integer(APART)), one, far)
-            builder.position_at_end(far)
-            several = [
-                less(sums[k], sizes[k], number(entries, p, integer(k)),
-                     number(x, number(neighbor, p, integer(k))))
-                for k in range(APART)
-            ]  # fmt: skip
-            pairs = list(zip(*several, strict=True))
-            leave(integer(APART), wide, wide_size, *pairs[0], *pairs[1])
+            eight = [*less(wide, wide_size, entry, known, vector=True), rest, size]
+            builder.branch(after)
             builder.position_at_end(one)
-            rest, size = less(sums[0], sizes[0], number(entries, p), number(x, j))
-            leave(integer(1), wide, wide_size, rest, *sums[1:], size, *sizes[1:])
+            single = [wide, wide_size, *less(rest, size, number(entries, p), number(x, j))]
+            builder.branch(after)
             builder.position_at_end(after)
             step, new = builder.phi(I64), [builder.phi(v.type) for v in loop.values]
-            for block, count, found in ends:
-                step.add_incoming(count, block)
+            for block, count, found in ((vector, LANES, eight), (one, 1, single)):
+                step.add_incoming(integer(count), block)
                 for phi, value in zip(new, found, strict=True):
                     phi.add_incoming(value, block)
             loop.carry(new, step)
-        wide, wide_size, *carried = loop.results
-        builder.store(total(wide, carried[:APART]), emit.at(r, i))
-        builder.store(total(wide_size, carried[APART:]), emit.at(d, i))
+        wide, wide_size, rest, size = loop.results
+        builder.store(total(wide, rest), emit.at(r, i))
+        builder.store(total(wide_size, size), emit.at(d, i))
     builder.ret_void()
     return function

@@ -108,7 +108,8 @@ def _large_product_function(module, real, is_complex, mode):
     max_vectors, max_columns, _ = _product_tile_sizes(real, is_complex, mode)
     columns_loop = emit.loop("columns", integer(0), n, integer(0), [])
     with columns_loop as (j, _):
-        columns = _balanced(builder, builder.sub(n, j), integer(max_columns))
+        left, widest = builder.sub(n, j), integer(max_columns)
+        columns = builder.select(builder.icmp_signed("<=", left, widest), left, widest)
         c_column = emit.at(c, builder.mul(j, ldc))
         b_column = emit.at(b, builder.mul(j, column_step))
         with emit.loop("rows", integer(0), m, integer(LANES * max_vectors), []) as (i, _):
@@ -123,14 +124,6 @@ def _large_product_function(module, real, is_complex, mode):
         columns_loop.carry([], step=columns)
     builder.ret_void()
     return function
-
-
-def _balanced(builder, left, widest):
-    """Columns of the next tile: all that are left when they fit, else no thin last tile."""
-    fits = builder.icmp_signed("<=", left, widest)
-    two = builder.icmp_signed("<", left, builder.mul(widest, integer(2)))
-    half = builder.ashr(builder.add(left, integer(1)), integer(1))
-    return builder.select(fits, left, builder.select(two, half, widest))
 
 
 def _tile_function(module, real, is_complex, mode, mv, nc):
@@ -208,12 +201,7 @@ def _product_tile(pieces, places, k, nc, is_complex, mode):
     builder, emitters = emit.b, {piece for piece, _, _ in pieces}
     c, ldc, a, lda, b, row_step, column_step = places
     parts = 2 if is_complex else 1
-    # One column alone is bound by the latency of its chain of fma: several chains then.
-    chains = (4 if len(pieces) == 1 else 2) if nc == 1 else 1
-    if is_complex and not host_has("avx512f"):
-        chains = max(1, chains // parts)
     b_column = [emit.at(b, builder.mul(integer(q), column_step)) for q in range(nc)]
-    count = nc * parts * len(pieces)
 
     def step(a_at, b_at, sums):
         left = [p.load(p.at(a, a_at, integer(first)), mask) for p, first, mask in pieces]
@@ -228,23 +216,7 @@ def _product_tile(pieces, places, k, nc, is_complex, mode):
         return sums
 
     zeros = [piece.fill(0.0) for _ in range(nc * parts) for piece, _, _ in pieces]
-    sums, start, at = zeros, integer(0), [integer(0), integer(0)]
-    if chains > 1:
-        start = builder.and_(k, integer(-chains))
-        carried = zeros * chains + at
-        loop = emit.loop("k", integer(0), start, integer(chains), carried)
-        with loop as (_, values):
-            a_at, b_at = values[-2:]
-            new = []
-            for chain in range(chains):
-                new += step(a_at, b_at, list(values[chain * count : (chain + 1) * count]))
-                a_at, b_at = builder.add(a_at, lda), builder.add(b_at, row_step)
-            loop.carry([*new, a_at, b_at])
-        sums, at = loop.results[:-2], loop.results[-2:]
-        while len(sums) > count:
-            half = len(sums) // 2
-            sums = [builder.fadd(x, y) for x, y in zip(sums[:half], sums[half:], strict=True)]
-    loop = emit.loop("k", start, k, integer(1), [*sums, *at])
+    loop = emit.loop("k", integer(0), k, integer(1), [*zeros, integer(0), integer(0)])
     with loop as (_, values):
         a_at, b_at = values[-2:]
         new = step(a_at, b_at, list(values[:-2]))

@@ -93,11 +93,6 @@ def start_vectors(sizes, largest, vectors):
 @inlined
 def _place_of_largest(x):
     """First place of the largest magnitude."""
-    if is_real(x):  # the norm is vectorized, and a search ends early
-        size = maximum_norm(x, 0, x.size)
-        for i in range(x.size):
-            if abs(x[i]) == size:
-                return i
     place = 0
     for i in range(x.size):
         if abs(x[i]) > abs(x[place]):
@@ -107,17 +102,11 @@ def _place_of_largest(x):
 
 @inlined
 def _weighted_sum(sizes, x):
-    """sum_i s_i |x_i|, in four chains."""
-    a = b = c = d = 0.0
-    whole = sizes.size // 4 * 4
-    for i in range(0, whole, 4):
-        a += sizes[i] * abs(x[i])
-        b += sizes[i + 1] * abs(x[i + 1])
-        c += sizes[i + 2] * abs(x[i + 2])
-        d += sizes[i + 3] * abs(x[i + 3])
-    for i in range(whole, sizes.size):
-        a += sizes[i] * abs(x[i])
-    return (a + b) + (c + d)
+    """sum_i s_i |x_i|."""
+    total = 0.0
+    for i in range(sizes.size):
+        total += sizes[i] * abs(x[i])
+    return total
 
 
 @kernel

@@ -289,7 +289,7 @@ def vector_error(tables, values, b, x, eps, floor, sizes, r):
     for i in range(size.size):
         height, first, place = size[i], row_start[i], diagonal_at[i]
         own, last = neighbor_start[i] - 1, neighbor_start[i + 1]
-        if height == 1:
+        if height == 1:  # refined solves of complex single rows: 0.8 to 0.9 of the time
             right = b[first]
             term = entries[place] * known[first]
             rest, d, place = right - term, abs(right) + abs(term), place + 1
