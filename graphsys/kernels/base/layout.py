@@ -99,9 +99,6 @@ NEIGHBOURS, DIAGONAL = range(NODE_FIELDS)
 #: Places in ``info``, the result of a factorization: see `ldu.factorize`.
 PIVOT_RATIO, WEAKEST, GROWTH = range(3)
 
-#: Most entries of W = D^-1 L^T that are computed at once where it is not stored: the panels of
-#: leaves have few targets of few columns each. It saves 2 to 4 % for some hundred unknowns.
-AT_ONCE = 512
 #: Columns of the workspace: a block too large to be scaled in place is copied by so many.
 WORK_COLUMNS = 8
 #: Pivot blocks that `blocks.weak` takes: of weak pivots, none, of large D_kk X_kk.

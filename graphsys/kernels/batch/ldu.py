@@ -235,17 +235,9 @@ def factorize_groups(
             )  # fmt: skip
             if columns > 0:
                 forward_eight(program, panel, arena, base, columns, x)
-            for target in range(targets):
+            for _ in range(targets):
                 target_at = _update(
-                    program,
-                    target_at,
-                    panel,
-                    target == 0,
-                    base,
-                    symmetric,
-                    magnitude,
-                    work_at,
-                    arena,
+                    program, target_at, panel, base, symmetric, magnitude, work_at, arena
                 )
         lane_growth(program, magnitude, growth, system)
         if columns > 0:
@@ -286,9 +278,9 @@ def _write_columns(program, panel, arena, base, to, first, columns, work_at):
 
 
 @kernel
-def _update(program, at, panel, again, base, symmetric, magnitude, work_at, arena):
+def _update(program, at, panel, base, symmetric, magnitude, work_at, arena):
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it."""
     return update_target(
-        program, at, arena, base, panel, again, symmetric, magnitude, LANES, work_at,
+        program, at, arena, base, panel, symmetric, magnitude, LANES, work_at,
         _write_columns, subtract_lanes, raise_lanes,
     )  # fmt: skip

@@ -26,7 +26,6 @@ system in the arena, ``at`` that of the supernode's panel in the program.
 from graphsys.kernels.base.complex_numbers import conjugate, drop_imaginary
 from graphsys.kernels.base.jit import inlined
 from graphsys.kernels.base.layout import (
-    AT_ONCE,
     HERMITIAN,
     PANEL_FIELDS,
     SCALED,
@@ -279,13 +278,12 @@ def scale_columns(program, panel, arena, base, to, first, columns, wide, work_at
 
 @inlined
 def update_target(
-    program, at, arena, base, panel, again, symmetric, magnitude, wide, work_at,
+    program, at, arena, base, panel, symmetric, magnitude, wide, work_at,
     write_columns, subtract, raise_magnitude,
 ):  # fmt: skip
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it.
 
-    The supernode's panel is at place ``panel`` of the program. Unless ``again``, its last update
-    left W in the workspace.
+    The supernode's panel is at place ``panel`` of the program.
     """
     table = pointer(program, panel)
     p, m, lower = table[0], table[0] + table[1], base + wide * table[3]
@@ -295,13 +293,10 @@ def update_target(
     t_upper, t_p, t_first = base + wide * table[at + 2], table[at + 3], table[at + 4]
     columns, runs = table[at + 5], table[at + 6]
     at += TARGET_FIELDS
-    if one_triangle:
-        upper, first, count = work_at + wide * program[SCALED], 0, m - p
-        if p * count > AT_ONCE:  # the target's pivots are consecutive among the rows below
-            first, last = table[at], at + 3 * (columns - 1)
-            count, again = table[last] + table[last + 1] - first, True
-        if again:
-            write_columns(program, panel, arena, base, upper, first, count, work_at)
+    if one_triangle:  # the target's pivots are consecutive among the rows below
+        upper, first, last = work_at + wide * program[SCALED], table[at], at + 3 * (columns - 1)
+        count = table[last] + table[last + 1] - first
+        write_columns(program, panel, arena, base, upper, first, count, work_at)
         upper -= wide * first * p
     for c in range(columns):
         c_from, c_size, c_to = table[at + 3 * c], table[at + 3 * c + 1], table[at + 3 * c + 2]

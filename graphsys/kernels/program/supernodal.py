@@ -4,7 +4,6 @@ from graphsys.kernels.base.jit import interpreted
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
     ARENA_TOTAL,
-    AT_ONCE,
     BY_PIVOTS,
     HEADER,
     ONE_TRIANGLE,
@@ -150,9 +149,7 @@ def measure_program(
         copies += block * block if block <= PIVOT_ROWS else 0
         half = halves and s >= nodes and q >= BELOW_ONE_TRIANGLE and p * q >= ENTRIES_ONE_TRIANGLE
         upper[s] = copies if half else -1
-        if half and p * q <= AT_ONCE:
-            scaled = max(scaled, p * q)
-        elif half:
+        if half:
             columns, target = 0, -1
             for e in range(front_start[last], front_start[last + 1]):
                 if super_of[front[e]] != target:

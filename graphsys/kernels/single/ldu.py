@@ -235,9 +235,9 @@ def eliminate(program, first, count, push, work_at, tolerance, magnitude, arena,
         if not push:
             continue
         targets, target_at = targets_of(program, s)
-        for target in range(targets):
+        for _ in range(targets):
             target_at = update_target(
-                program, target_at, arena, 0, panel, target == 0, symmetric, magnitude, 1, work_at,
+                program, target_at, arena, 0, panel, symmetric, magnitude, 1, work_at,
                 write_columns, subtract_product, raise_magnitude,
             )  # fmt: skip
     return 0

@@ -176,6 +176,6 @@ def pull(program, source, at, work_at, magnitude, arena):
     """Update of a supernode by a descendant, ``source``, from place ``at`` of the program."""
     panel = program[program[STARTS_AT] + source]
     update_target(
-        program, at, arena, 0, panel, True, program[SYMMETRIC] != 0, magnitude, 1, work_at,
+        program, at, arena, 0, panel, program[SYMMETRIC] != 0, magnitude, 1, work_at,
         write_columns, subtract_product, raise_magnitude,
     )  # fmt: skip
