@@ -30,10 +30,8 @@ def compiled_load(b, ldb, a, stride, m, n):
 
 
 @njit
-def compiled_steps(d, ldd, s, ratio, n, steps, left, source, stride, ahead):
-    return batch_blocks.steps_lanes(
-        d, 8, ldd, s, 8, ratio, 3, n, steps, 16, left, 24, source, 5, stride, ahead
-    )
+def compiled_steps(d, ldd, s, ratio, n, steps):
+    return batch_blocks.steps_lanes(d, 8, ldd, s, 8, ratio, 3, n, steps, 16)
 
 
 @njit
@@ -60,11 +58,6 @@ def compiled_update_values(c, ldc, source, stride, a, lda, b, ldb, m, n, k, rais
     batch_blocks.update_lanes_values(
         c, 8, ldc, source, 5, stride, a, 16, lda, b, 8, ldb, m, n, k, raises, s, 8
     )
-
-
-@njit
-def compiled_unload(a, stride, x, n):
-    batch_blocks.unload_lanes(a, 5, stride, x, 16, n)
 
 
 def test_products_of_all_sizes_equal_numpy_and_touch_nothing_else():
@@ -129,45 +122,38 @@ def test_blocks_are_loaded_from_eight_systems():
 
 
 @pytest.mark.parametrize("n", range(1, 9))
-def test_elimination_steps_are_the_inverse_and_load_a_block_on_the_way(n):
+def test_elimination_steps_are_the_inverse(n):
     rng = np.random.default_rng(n)
     blocks = rng.normal(size=(8, n, n)) + 3 * n * np.eye(n)
     d, s, source = np.zeros(8 * ((n + 1) * n + 2)), np.zeros(8 * (n + 1)), rng.normal(size=700)
     view = batch_blocks._block(d, 8, 1, n + 1, n, n)
     view[...] = blocks.transpose(1, 2, 0)
     kept, ratios = d.copy(), []
-    for ahead in (0, 1) if n > 1 else (0,):
-        for compiled in (False, True):
-            steps, ratio, left = np.zeros(8 * (n * n + 2)), np.full(12, 2.0), np.zeros(8 * 70)
-            if compiled:
-                tame = compiled_steps(d, n + 1, s, ratio, n, steps, left, source, 80, ahead)
-            else:
-                tame = batch_blocks._steps_twin(
-                    d, 8, n + 1, s, 8, ratio, 3, n, steps, 16, left, 24, source, 5, 80, ahead
-                )
-            assert tame == 1 and np.array_equal(d, kept)
-            expected = np.zeros(8 * 70)
-            if ahead:
-                batch_blocks._load_twin(expected, 24, n, source, 5, 80, n, n)
-            assert np.array_equal(left, expected)
-            ratios.append(ratio)
-            for columns in range(6):
-                u = rng.normal(size=8 * (8 * n + 80))
-                for row_step, column_step in ((1, n + 1), (columns + 2, 1)):
-                    w, stored = np.zeros((2, 8 * ((n + 2) * (columns + 1) + 2)))
-                    compiled_scale(w, n + 2, steps, u, row_step, column_step, n, columns)
-                    twin = batch_blocks._scale_twin(True)
-                    twin(stored, 8, n + 2, steps, 16, u, 24, row_step, column_step, n, columns)
-                    assert np.allclose(w, stored, rtol=0, atol=1e-14)
-                    held = batch_blocks._block(u, 24, row_step, column_step, n, columns)
-                    solved = batch_blocks._block(w, 8, 1, n + 2, n, columns)
-                    back = np.einsum("lij,jkl->ikl", blocks, solved)
-                    assert np.allclose(back, held, rtol=0, atol=1e-13)
-                w, values = np.zeros((2, 8 * ((n + 2) * (columns + 1) + 2)))
-                compiled_scale_values(w, n + 2, steps, source, 80, n, columns)
-                twin = batch_blocks._scale_twin(False)
-                twin(values, 8, n + 2, steps, 16, source, 5, 1, 80, n, columns)
-                assert np.allclose(w, values, rtol=0, atol=1e-14)
+    for compiled in (False, True):
+        steps, ratio = np.zeros(8 * (n * n + 2)), np.full(12, 2.0)
+        if compiled:
+            tame = compiled_steps(d, n + 1, s, ratio, n, steps)
+        else:
+            tame = batch_blocks._steps_twin(d, 8, n + 1, s, 8, ratio, 3, n, steps, 16)
+        assert tame == 1 and np.array_equal(d, kept)
+        ratios.append(ratio)
+        for columns in range(6):
+            u = rng.normal(size=8 * (8 * n + 80))
+            for row_step, column_step in ((1, n + 1), (columns + 2, 1)):
+                w, stored = np.zeros((2, 8 * ((n + 2) * (columns + 1) + 2)))
+                compiled_scale(w, n + 2, steps, u, row_step, column_step, n, columns)
+                twin = batch_blocks._scale_twin(True)
+                twin(stored, 8, n + 2, steps, 16, u, 24, row_step, column_step, n, columns)
+                assert np.allclose(w, stored, rtol=0, atol=1e-14)
+                held = batch_blocks._block(u, 24, row_step, column_step, n, columns)
+                solved = batch_blocks._block(w, 8, 1, n + 2, n, columns)
+                back = np.einsum("lij,jkl->ikl", blocks, solved)
+                assert np.allclose(back, held, rtol=0, atol=1e-13)
+            w, values = np.zeros((2, 8 * ((n + 2) * (columns + 1) + 2)))
+            compiled_scale_values(w, n + 2, steps, source, 80, n, columns)
+            twin = batch_blocks._scale_twin(False)
+            twin(values, 8, n + 2, steps, 16, source, 5, 1, 80, n, columns)
+            assert np.allclose(w, values, rtol=0, atol=1e-14)
     inverse, ratio = d.copy(), np.full(12, 2.0)
     compiled_invert(inverse, n + 1, s, ratio, n)
     assert all(np.allclose(other, ratio, rtol=1e-12) for other in ratios)
@@ -180,8 +166,8 @@ def test_a_large_multiplier_in_one_lane_asks_for_exchanges():
             view = batch_blocks._block(d, 8, 1, n, n, n)
             view[...] = np.eye(n)[:, :, None]
             view[:2, :2, 6] = [[entry, 1.0], [1.0, 0.0]]
-            steps, left = np.zeros(8 * (n * n + 2)), np.zeros(8 * 70)
-            tame = compiled_steps(d, n, s, ratio, n, steps, left, left, 1, 0)
+            steps = np.zeros(8 * (n * n + 2))
+            tame = compiled_steps(d, n, s, ratio, n, steps)
             assert tame == (entry != entry)  # no exchange can help a NaN
             assert np.isnan(ratio[9]) if tame else (ratio == 2.0).all()
 
@@ -206,14 +192,3 @@ def test_updates_load_what_they_update_and_raise_the_magnitudes():
                         )  # fmt: skip
                         assert np.allclose(c, expected, rtol=0, atol=16 * (k + 1) * EPS)
                         assert np.array_equal(s, held)
-
-
-def test_vectors_are_stored_into_eight_systems():
-    x = np.arange(8 * 20.0)
-    for n in range(12):
-        a = np.full(8 * 14 + 20, -1.0)
-        expected = a.copy()
-        batch_blocks._unload_twin(expected, 5, 14, x, 16, n)
-        compiled_unload(a, 14, x, n)
-        assert np.array_equal(a, expected)
-        assert n == 0 or a[5 + 3 * 14] == x[16 + 3]

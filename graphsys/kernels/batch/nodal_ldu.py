@@ -13,7 +13,6 @@ from graphsys.kernels.base.layout import (
     NEIGHBOUR_FIELDS,
     NODAL_AT,
     NODE_FIELDS,
-    ORDER_AT,
     REPEATED,
     ROWS,
     STARTS_AT,
@@ -33,7 +32,6 @@ from graphsys.kernels.blocks.batch_blocks import (
     scale_lanes_values,
     steps_lanes,
     subtract_lanes,
-    unload_lanes,
     update_lanes_stored,
     update_lanes_values,
 )
@@ -83,14 +81,7 @@ def solve_nodes(
         if far:  # as in `batch.ldu`; the next line clears it again
             arena[zeros] = pass_over(values, values_at, values_at + LANES * nnz)
         arena[zeros : zeros + LANES * SMALL] = 0.0
-        if columns == 1:
-            for s in range(program[SUPERNODES]):
-                panel = program[program[STARTS_AT] + s]
-                w, row = program[panel], program[panel + 2]
-                source = system * rows + program[program[ORDER_AT] + row]
-                load_lanes(x, LANES * row, w, b, source, rows, w, 1)
-        else:
-            gather_eight(program, b, system * rows * columns, rows * columns, columns, x)
+        gather_eight(program, b, system * rows * columns, rows * columns, columns, x)
         magnitude[:given] = 0.0
         magnitude[given:] = np.inf
         for lane in range(system, system + LANES):
@@ -108,13 +99,7 @@ def solve_nodes(
                 load_lanes(arena, d, m, values, values_at + source, nnz, w, w)
             if symmetric:
                 mirror(arena, d, m, w, LANES, False)
-            # L of the first neighbour is loaded while pivots are waited for.
-            ahead = neighbours > 0 and w > 1 and program[at] == w and program[at + 3] >= 0
-            ahead_at = values_at + program[at + 3] if ahead else values_at
-            tame = steps_lanes(
-                arena, d, m, magnitude, first, ratio, system, w, arena, steps,
-                arena, scratch, values, ahead_at, nnz, ahead,
-            )  # fmt: skip
+            tame = steps_lanes(arena, d, m, magnitude, first, ratio, system, w, arena, steps)
             if tame == 0:
                 invert_lanes(arena, d, m, magnitude, first, ratio, system, w)
                 assign_lanes(x, first, rows, arena, d, m, x, first, 1, rows, w, columns, w)
@@ -125,8 +110,7 @@ def solve_nodes(
                 left, ld, right = d + LANES * (w + place), m, upper + LANES * w * place
                 if source >= 0:
                     left, ld = scratch + LANES * w * place, size
-                    if row > at or not ahead:
-                        load_lanes(arena, left, size, values, values_at + source, nnz, size, w)
+                    load_lanes(arena, left, size, values, values_at + source, nnz, size, w)
                 if symmetric:
                     if tame != 0:
                         scale_lanes_stored(
@@ -179,11 +163,4 @@ def solve_nodes(
             at = update
         lane_growth(program, magnitude, growth, system)
         backward_eight(program, arena, 0, columns, x)
-        if columns == 1:
-            for s in range(program[SUPERNODES]):
-                panel = program[program[STARTS_AT] + s]
-                w, row = program[panel], program[panel + 2]
-                to = system * rows + program[program[ORDER_AT] + row]
-                unload_lanes(out, to, rows, x, LANES * row, w)
-        else:
-            scatter_eight(program, x, system * rows * columns, rows * columns, columns, out)
+        scatter_eight(program, x, system * rows * columns, rows * columns, columns, out)

@@ -87,11 +87,8 @@ def _update_twin(stored):
     return twin
 
 
-def _steps_twin(d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at, left, left_at,
-                source, source_at, step, ahead):  # fmt: skip
+def _steps_twin(d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at):
     """E_1 ... E_n of a block; 1, or 0 where rows must be exchanged."""
-    if ahead:
-        _load_twin(left, left_at, n, source, source_at, step, n, n)
     block, current = _block(d, d_at, 1, ldd, n, n), _block(s, s_at, 1, 1, n, 1)[:, 0]
     scale = np.fmax(current, np.fmax.reduce(np.abs(block), axis=1))
     out, rest = _block(steps, steps_at, 1, n, n, n), block.copy()
@@ -129,12 +126,6 @@ def _scale_twin(stored):
         _block(w, w_at, 1, ldw, n, columns)[...] = current
 
     return twin
-
-
-def _unload_twin(a, a_at, stride, x, x_at, n):
-    """Eight systems <- vectors."""
-    for lane in range(LANES):
-        a[a_at + lane * stride :][:n] = x[x_at + lane :: LANES][:n]
 
 
 def _gather_twin(x, x_at, b, b_at, stride, order, order_at, step, rows):
@@ -202,22 +193,6 @@ def _load(typing, b, b_at, ldb, a, a_at, stride, m, n):
 
 
 @intrinsic
-def _unload(typing, a, a_at, stride, x, x_at, n):
-    """Eight systems <- vectors."""
-    signature = types.none(a, a_at, stride, x, x_at, n)
-    real = real_name(a.dtype)
-
-    def generate(context, builder, signature, arguments):
-        low = _Lower(context, builder, signature, arguments)
-        function = lanes.unload_function(builder.module, real)
-        places = [low.pointer(0, 1), low.integer(2), low.pointer(3, 4), low.integer(5)]
-        builder.call(function, places)
-        return low.none()
-
-    return signature, generate
-
-
-@intrinsic
 def _invert(typing, d, d_at, ldd, s, s_at, ratio, ratio_at, n):
     """D <- D^-1; ratio <- min(ratio, |pivot| / s)."""
     signature = types.none(d, d_at, ldd, s, s_at, ratio, ratio_at, n)
@@ -262,21 +237,16 @@ def _update(stored, text):
 
 
 @intrinsic
-def _steps(typing, d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at, left, left_at,
-           source, source_at, step, ahead):  # fmt: skip
+def _steps(typing, d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at):
     """E_1 ... E_n of a block; 1, or 0 where rows must be exchanged."""
-    signature = types.int64(
-        d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at, left, left_at,
-        source, source_at, step, ahead,
-    )  # fmt: skip
+    signature = types.int64(d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at)
     real = real_name(d.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
         function = lanes_steps.steps_function(builder.module, real)
         places = [low.pointer(0, 1), low.integer(2), low.pointer(3, 4), low.pointer(5, 6)]
-        places += [low.integer(7), low.pointer(8, 9), low.pointer(10, 11), low.pointer(12, 13)]
-        return builder.call(function, [*places, low.integer(14), low.integer(15)])
+        return builder.call(function, [*places, low.integer(7), low.pointer(8, 9)])
 
     return signature, generate
 
@@ -333,7 +303,7 @@ if DISABLE_JIT:
     raise_lanes = _magnitude_twin
     steps_lanes = _steps_twin
     scale_lanes_stored, scale_lanes_values = _scale_twin(True), _scale_twin(False)
-    load_lanes, unload_lanes = _load_twin, _unload_twin
+    load_lanes = _load_twin
     invert_lanes = _invert_twin
     gather_lanes = _gather_twin
     scatter_lanes = _scatter_twin
@@ -349,7 +319,6 @@ else:
     scale_lanes_values = _scale(False, "W <- E_n ... E_1 U of blocks of eight systems.")
     raise_lanes = _magnitude
     load_lanes = _load
-    unload_lanes = _unload
     invert_lanes = _invert
     gather_lanes = _exchange(lanes.gather_function, "x_i <- b[order_i step] of eight systems.")
     scatter_lanes = _exchange(lanes.scatter_function, "b[order_i step] <- x_i of eight systems.")

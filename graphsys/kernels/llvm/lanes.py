@@ -214,37 +214,6 @@ def four_numbers(emit, pointers):
     return [shuffle(*pairs[e % 2], low if e < 2 else high) for e in range(4)]
 
 
-def unload_function(module, real):
-    """Eight systems <- vectors: ``(a, stride, x, n)``; the n numbers of a system lie together."""
-    pointer = REAL[real].as_pointer()
-    function, builder = private_function(
-        module,
-        f"graphsys_lanes_unload_{real}",
-        ir.VoidType(),
-        [pointer, I64, pointer, I64],
-        ["a", "stride", "x", "n"],
-    )
-    if builder is None:
-        return function
-    emit = Emitter(builder, real)
-    a, stride, x, n = function.args
-    systems = [emit.at(a, builder.mul(integer(lane), stride)) for lane in range(LANES)]
-    whole = builder.and_(n, integer(-4))
-    with emit.loop("fours", integer(0), whole, integer(4), []) as (e, _):
-        first = emit.at(x, builder.shl(e, integer(3)))
-        vectors = [emit.load(emit.at(first, integer(LANES * k))) for k in range(4)]
-        for system, four in zip(systems, each_lane(emit, vectors), strict=True):
-            place = builder.bitcast(emit.at(system, e), four.type.as_pointer())
-            builder.store(four, place, align=emit.align)
-    with emit.loop("rest", whole, n, integer(1), []) as (e, _):
-        vector = emit.load(emit.at(x, builder.shl(e, integer(3))))
-        for lane, system in enumerate(systems):
-            number = builder.extract_element(vector, ir.Constant(I32, lane))
-            builder.store(number, emit.at(system, e), align=emit.align)
-    builder.ret_void()
-    return function
-
-
 def each_lane(emit, vectors):
     """The four numbers of each lane of four vectors; `four_numbers` the other way."""
 

@@ -16,59 +16,38 @@ from graphsys.kernels.llvm.emit import (
     integer,
     private_function,
 )
-from graphsys.kernels.llvm.lanes import four_numbers, larger, load_tile, systems_at
+from graphsys.kernels.llvm.lanes import larger, load_tile, systems_at
 from graphsys.kernels.llvm.lanes_inverse import EXCHANGED, lowered_ratio
 from graphsys.kernels.llvm.lanes_update import numbers
-
-#: Columns that are scaled together.
-WIDTH = 3
 
 
 def steps_function(module, real):
     """E_1 ... E_n of a block, the pivots on its diagonal; 1, or 0 where rows must be exchanged.
 
-    Arguments ``(d, ldd, s, ratio, n, steps, left, source, step, ahead)``. The block stays as it is;
-    ``s`` and ``ratio`` are as in `lanes_inverse.inverse_function`, where nothing has to be
-    exchanged. Columns of E_j lie in ``steps`` one after another. Where `ahead` is not 0, n > 1,
-    n x n numbers at ``source`` in eight systems, `step` apart, are transposed into ``left`` on the
-    way: every pivot has to wait for the one before.
+    Arguments ``(d, ldd, s, ratio, n, steps)``. The block stays as it is; ``s`` and ``ratio`` are as
+    in `lanes_inverse.inverse_function`, where nothing has to be exchanged. Columns of E_j lie in
+    ``steps`` one after another.
     """
     pointer = REAL[real].as_pointer()
     function, builder = private_function(
         module,
         f"graphsys_lanes_steps_{real}",
         I64,
-        [pointer, I64, pointer, pointer, I64, pointer, pointer, pointer, I64, I64],
-        ["d", "ldd", "s", "ratio", "n", "steps", "left", "source", "step", "ahead"],
+        [pointer, I64, pointer, pointer, I64, pointer],
+        ["d", "ldd", "s", "ratio", "n", "steps"],
     )
     if builder is None:
         return function
     emit = Emitter(builder, real)
-    d, ldd, s, ratio, n, steps, left, source, step, ahead = function.args
+    d, ldd, s, ratio, n, steps = function.args
     ldd = builder.shl(ldd, integer(3))
     for size in cases(builder, n, range(1, SMALL + 1)):
-        arguments = (emit, size, d, ldd, s, ratio, steps)
-        if size > 1:
-            with builder.if_then(builder.icmp_signed("!=", ahead, integer(0))):
-                _find_steps(
-                    *arguments, lambda q, n=size: _transpose(emit, q, n, left, source, step)
-                )
-        _find_steps(*arguments, lambda q: None)
+        _find_steps(emit, size, d, ldd, s, ratio, steps)
     builder.unreachable()
     return function
 
 
-def _transpose(emit, q, n, left, source, step):
-    """Part q of n of n x n numbers of eight systems."""
-    fours = -(-n * n // 4)
-    for four in range(fours * q // n, fours * (q + 1) // n):
-        first = min(4 * four, n * n - 4)  # the last four overlap
-        systems = systems_at(emit, emit.at(source, integer(first)), step)
-        for e, vector in enumerate(four_numbers(emit, systems), first):
-            emit.store(vector, emit.at(left, integer(LANES * e)))
-
-
-def _find_steps(emit, n, d, ldd, s, ratio, steps, meanwhile):
+def _find_steps(emit, n, d, ldd, s, ratio, steps):
     builder = emit.b
 
     def absolute(value):
@@ -96,7 +75,6 @@ def _find_steps(emit, n, d, ldd, s, ratio, steps, meanwhile):
                 else:
                     column[i] = emit.fma(step_j[i], factor, column[i])
         inverse = builder.fdiv(emit.fill(1.0), column[q])
-        meanwhile(q)
         negative = builder.fneg(inverse)
         step = [builder.fmul(value, negative) for value in column]
         step[q] = inverse
@@ -142,36 +120,28 @@ def scale_function(module, real, stored):
     if stored:
         row_step, column_step = (builder.shl(k, integer(3)) for k in (row_step, column_step))
     for size in cases(builder, n, range(1, SMALL + 1), skip=True):
-        start = integer(0)
-        for width in (WIDTH, 1):
-            stop = builder.sub(columns, integer(width - 1))
-            loop = emit.loop(f"columns.{size}.{width}", start, stop, integer(width), [])
-            with loop as (j, _):
-                if stored:
-                    first = emit.at(source, builder.mul(j, column_step))
-                    entries = load_tile(emit, first, row_step, column_step, size, width)
-                else:
-                    first = emit.at(source, builder.mul(j, integer(size)))
-                    entries = numbers(emit, systems_at(emit, first, column_step), size * width)
-                _scale(emit, entries, steps, size, width)
-                for q in range(width):
-                    to = emit.at(w, builder.mul(builder.add(j, integer(q)), ldw))
-                    for i in range(size):
-                        emit.store(entries[q * size + i], emit.at(to, integer(LANES * i)))
-            start = loop.index
+        with emit.loop(f"columns.{size}", integer(0), columns, integer(1), []) as (j, _):
+            if stored:
+                first = emit.at(source, builder.mul(j, column_step))
+                entries = load_tile(emit, first, row_step, column_step, size, 1)
+            else:
+                first = emit.at(source, builder.mul(j, integer(size)))
+                entries = numbers(emit, systems_at(emit, first, column_step), size)
+            _scale(emit, entries, steps, size)
+            to = emit.at(w, builder.mul(j, ldw))
+            for i in range(size):
+                emit.store(entries[i], emit.at(to, integer(LANES * i)))
     builder.ret_void()
     return function
 
 
-def _scale(emit, entries, steps, n, width):
-    """Columns <- E_n ... E_1 columns, in registers."""
+def _scale(emit, entries, steps, n):
+    """A column <- E_n ... E_1 times it, in registers."""
     for j in range(n):
-        factors = entries[j::n]
+        factor = entries[j]
         for i in range(n):
             step = emit.load(emit.at(steps, integer(LANES * (j * n + i))))
-            for q in range(width):
-                at = q * n + i
-                if i == j:
-                    entries[at] = emit.b.fmul(step, factors[q])
-                else:
-                    entries[at] = emit.fma(step, factors[q], entries[at])
+            if i == j:
+                entries[i] = emit.b.fmul(step, factor)
+            else:
+                entries[i] = emit.fma(step, factor, entries[i])
