@@ -372,22 +372,31 @@ class Factor(Sealed):
                 raise failure from None
             self._use(values)
 
+    def _check(self, values: Array, delays: bool) -> float:
+        """Replace factors that are not right by themselves; a bound on errors of the inverse."""
+        with self._whole():
+            try:
+                found, lost = self._factorization.checked(values, delays)
+            except SingularPivotError:
+                self._forget()
+                raise
+            if found is not self._factorization:
+                self._factorization = found
+                self._use(values)
+            if delays:
+                self._matrix().lost = lost
+        return lost
+
     def _trusted(self, what: str, delays: bool = True) -> Factorization:
         """Factors that are right by themselves, without refinement or regularization."""
         self._ready()
         with _STABILIZING:
-            values = self._matrix().values
+            matrix = self._matrix()
             if isinstance(self._factorization, Mixed | Regularized):
-                return self._factorization.exact(values)
-            with self._whole():
-                try:
-                    found, lost = self._factorization.checked(values, delays)
-                except SingularPivotError:
-                    self._forget()
-                    raise
-                if found is not self._factorization:
-                    self._factorization = found
-                    self._use(values)
+                return self._factorization.exact(matrix.values)
+            lost = matrix.lost if delays else -1.0
+            if lost < 0.0:
+                lost = self._check(matrix.values, delays)
             if lost > EPS[self.dtype] ** (1.0 - LOST):
                 warnings.warn(
                     f"{what} may be wrong in its digit {max(1, round(-np.log10(lost)))}: the "

@@ -72,7 +72,12 @@ def _other_types() -> int:
             b = np.ones(system.shape[0], dtype)
             factor.solve(b)
             factor.solve(b, trans="T")
-    return 6
+        system = random_system(net(4), k, dtype=complex, symmetric="hermitian")
+        factor = system.factorize()
+        factor.refactorize(system.values)
+        factor.solve(np.ones(system.shape[0], complex))
+        factor.inertia()
+    return 9
 
 
 def _scalar_matrices() -> int:

@@ -39,7 +39,7 @@ from graphsys.kernels.single.refinement import refined_work, solve_refined
 from graphsys.kernels.single.scalar_ldu import solve_scalars
 from graphsys.kernels.single.substitution import solve, solve_nodal
 from graphsys.matrix.graph import BlockGraph
-from graphsys.numeric.residuals import EPS, UNKNOWN, Matrix, joined_tables, refinement_limits
+from graphsys.numeric.residuals import EPS, Matrix, joined_tables, refinement_limits
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -155,7 +155,7 @@ def factorizing_and_refining(
         x = empty(rows, dtype)
         status = code(frame, values, b, x)
         if status == REFINED:
-            matrix.norms[:] = UNKNOWN
+            matrix.forget()
             return x, report
         return (x, None) if status == DONE else None
 

@@ -58,12 +58,16 @@ class Matrix:
         Maximum norms of A and of its transpose (the 1-norm of A); negative where not yet known.
     strict : bool
         Whether errors count in all rows, without `FLOOR`: unknowns differ by many magnitudes.
+    lost : float
+        Bound on errors of the inverse by its factors, see `Factorization.checked`; negative where
+        not yet known.
     """
 
     graph: BlockGraph
     values: Array
     norms: list[float] = field(default_factory=lambda: [*UNKNOWN])
     strict: bool = False
+    lost: float = -1.0
 
     def replace(self, values: Array) -> None:
         """Hold a copy of other values.
@@ -73,7 +77,12 @@ class Matrix:
         values : ndarray, shape (graph.nnz,)
         """
         self.values[...] = values
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what is known of the values: they are those of another matrix."""
         self.norms[:] = UNKNOWN
+        self.lost = -1.0
 
     def sums(self, transposed: bool) -> Array:
         """Sums of |A| along its rows, or along its columns."""

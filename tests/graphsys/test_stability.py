@@ -268,6 +268,26 @@ def test_rows_that_are_dependent_to_rounding_are_refused(dtype):
     assert worked and all("add to its diagonal block" in s for s in worked)
 
 
+@pytest.mark.parametrize("refine", [None, False])
+def test_stability_is_measured_once_per_matrix(refine):
+    system = random_system(gs.net(12), 2, dominance=0.0)  # pivots are doubtful
+    factor = system.factorize(refine=refine)
+    b = np.ones(system.shape[0])
+    expected = np.linalg.slogdet(system.to_scipy().toarray())
+    with mock.patch.object(
+        Factorization, "checked", autospec=True, side_effect=Factorization.checked
+    ) as checked:
+        for calls, scale in ((1, 1.0), (2, 2.0), (3, 3.0)):
+            factor.refactorize_and_solve(scale * system.values, b)
+            for _ in range(2):
+                sign, logarithm = factor.slogdet()
+                factor.selected_inverse()
+            assert checked.call_count == calls
+            assert sign == expected[0]
+            shift = system.shape[0] * np.log(scale)
+            assert logarithm == pytest.approx(expected[1] + shift, rel=1e-9)
+
+
 def test_two_threads_that_refactorize_one_factor_are_refused_or_take_turns():
     system = random_system(gs.net(40), 6)
     factor, b = system.factorize(), np.ones(system.shape[0])

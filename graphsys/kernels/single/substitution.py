@@ -195,10 +195,12 @@ def solve_transposed(
         return failed
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
-    for j in range(count):
+    # All columns of complex numbers: 0.6 to 0.95 of the time; of real ones it would be 0.6 to 2.
+    together = 1 if is_real(arena) else max(count, 1)
+    for j in range(0, count, together):
         z, work = x[j * rows :], rows * (count - j)
-        forward_transposed(program, arena, z)
-        backward_transposed(program, arena, z, work)
+        forward_transposed(program, arena, together, z)
+        backward_transposed(program, arena, together, z, work)
     return scatter(x, order, count, out)
 
 
@@ -286,11 +288,11 @@ def _add_inverse(x, at, rows, work, s, lds, arena, d, m, copy, w, count):
 
 
 @inlined
-def forward_transposed(program, arena, x):
-    """x_j <- x_j - W_kj^T x_k for one vector."""
+def forward_transposed(program, arena, count, x):
+    """x_j <- x_j - W_kj^T x_k."""
     rows, nodes = program[ROWS], program[SUPERNODES]
     starts = pointer(program, program[STARTS_AT])
-    alone, far = is_real(arena), is_far(arena.size, arena)
+    alone, far = count == 1 and is_real(arena), is_far(arena.size, arena)
     s = 0
     while s < nodes:
         if far:
@@ -302,17 +304,17 @@ def forward_transposed(program, arena, x):
                 s = done
                 continue
         forward_transposed_supernode(
-            program, starts[s], arena, 0, x, rows, 1, 1, 1, _subtract_transposed
+            program, starts[s], arena, 0, x, rows, count, 1, 1, _subtract_transposed
         )
         s += 1
 
 
 @inlined
-def backward_transposed(program, arena, x, work):
-    """x_k = D_k^-T (x_k - sum_i L_ik^T x_i) for one vector; a block's rows fit at ``x[work:]``."""
+def backward_transposed(program, arena, count, x, work):
+    """x_k = D_k^-T (x_k - sum_i L_ik^T x_i); a block's rows fit at ``x[work:]``."""
     rows = program[ROWS]
     starts = pointer(program, program[STARTS_AT])
-    alone, far = is_real(arena), is_far(arena.size, arena)
+    alone, far = count == 1 and is_real(arena), is_far(arena.size, arena)
     s = program[SUPERNODES]
     while s > 0:
         if far:
@@ -325,7 +327,7 @@ def backward_transposed(program, arena, x, work):
                 continue
         s -= 1
         backward_transposed_supernode(
-            program, starts[s], arena, 0, x, rows, 1, work, 1, 1, _subtract_transposed,
+            program, starts[s], arena, 0, x, rows, count, work, 1, 1, _subtract_transposed,
             _apply_inverse_transposed,
         )  # fmt: skip
 
@@ -333,10 +335,11 @@ def backward_transposed(program, arena, x, work):
 @inlined
 def _apply_inverse_transposed(x, at, rows, arena, d, m, count, w, work):
     """x_k <- D_k^-T x_k by a copy at ``x[work:]``."""
-    for i in range(w):
-        x[work + i] = -x[at + i]
-        x[at + i] = 0.0
-    subtract_transposed(x, at, w, arena, d, m, x, work, w, w, 1, w)
+    for place in range(at, at + count * rows, rows):
+        for i in range(w):
+            x[work + i] = -x[place + i]
+            x[place + i] = 0.0
+        subtract_transposed(x, place, w, arena, d, m, x, work, w, w, 1, w)
 
 
 @kernel
