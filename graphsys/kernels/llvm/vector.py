@@ -201,7 +201,12 @@ def _product_tile(pieces, places, k, nc, is_complex, mode):
     builder, emitters = emit.b, {piece for piece, _, _ in pieces}
     c, ldc, a, lda, b, row_step, column_step = places
     parts = 2 if is_complex else 1
+    # One column alone is bound by the latency of its chain of fma: several chains then.
+    chains = (4 if len(pieces) == 1 else 2) if nc == 1 else 1
+    if is_complex and not host_has("avx512f"):
+        chains = max(1, chains // parts)
     b_column = [emit.at(b, builder.mul(integer(q), column_step)) for q in range(nc)]
+    count = nc * parts * len(pieces)
 
     def step(a_at, b_at, sums):
         left = [p.load(p.at(a, a_at, integer(first)), mask) for p, first, mask in pieces]
@@ -216,7 +221,23 @@ def _product_tile(pieces, places, k, nc, is_complex, mode):
         return sums
 
     zeros = [piece.fill(0.0) for _ in range(nc * parts) for piece, _, _ in pieces]
-    loop = emit.loop("k", integer(0), k, integer(1), [*zeros, integer(0), integer(0)])
+    sums, start, at = zeros, integer(0), [integer(0), integer(0)]
+    if chains > 1:
+        start = builder.and_(k, integer(-chains))
+        carried = zeros * chains + at
+        loop = emit.loop("k", integer(0), start, integer(chains), carried)
+        with loop as (_, values):
+            a_at, b_at = values[-2:]
+            new = []
+            for chain in range(chains):
+                new += step(a_at, b_at, list(values[chain * count : (chain + 1) * count]))
+                a_at, b_at = builder.add(a_at, lda), builder.add(b_at, row_step)
+            loop.carry([*new, a_at, b_at])
+        sums, at = loop.results[:-2], loop.results[-2:]
+        while len(sums) > count:
+            half = len(sums) // 2
+            sums = [builder.fadd(x, y) for x, y in zip(sums[:half], sums[half:], strict=True)]
+    loop = emit.loop("k", start, k, integer(1), [*sums, *at])
     with loop as (_, values):
         a_at, b_at = values[-2:]
         new = step(a_at, b_at, list(values[:-2]))
