@@ -96,11 +96,15 @@ class Columns:
         return self.map(lambda p, q: b.select(b.fcmp_ordered(">", p, q), p, q), x, y)
 
     def combine(self, columns, entries):
-        """sum_k columns_k entries_k."""
-        total = self.map(self.b.fmul, columns[0], entries[0])
-        for column, entry in zip(columns[1:], entries[1:], strict=True):
-            total = self.fma(column, entry, total)
-        return total
+        """sum_k columns_k entries_k, in two chains."""
+        # One chain: solves with chains of 100 bodies and joints take 1.13 times as long.
+        sums = []
+        for first in range(min(2, len(columns))):
+            total = self.map(self.b.fmul, columns[first], entries[first])
+            for k in range(first + 2, len(columns), 2):
+                total = self.fma(columns[k], entries[k], total)
+            sums.append(total)
+        return sums[0] if len(sums) == 1 else self.map(self.b.fadd, *sums)
 
 
 class WideColumns(Columns):
