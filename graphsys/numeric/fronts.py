@@ -164,7 +164,7 @@ class Fronts:
         lower = self._runs(row, column, np.flatnonzero(row_at >= column_at))
         if self.symbolic.symmetric == HERMITIAN:  # fronts are lower triangles
             return lower
-        # Runs are along blocks, or along the rows of scalar graphs.
+        # Runs are along blocks, or along the rows of scalar graphs (27 + 13 early: 1.19 without).
         return min(lower, self._runs(row, column, np.flatnonzero(row_at <= column_at)), key=_count)
 
     def _runs(self, row: Ints, column: Ints, chosen: Ints | None) -> tuple[Ints, Ints, Ints]:

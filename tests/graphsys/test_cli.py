@@ -211,7 +211,7 @@ def test_warmup_says_in_one_line_what_it_solved(capsys):
     assert cli.main(["warmup"]) == 0
 
     captured = capsys.readouterr()
-    assert captured.out.startswith("kernels ready: 35 small systems solved in ")
+    assert captured.out.startswith("kernels ready: 38 small systems solved in ")
     assert (captured.out.count("\n"), captured.err) == (1, "")
 
 

@@ -20,9 +20,11 @@ PANEL = 32
 #: The same of a front of few rows that is not symmetric: all of it is in these caches, and columns
 #: in a panel are updated by plain loops. Fronts of 30 to 190 rows take 0.77 to 0.85 of the time.
 NARROW_PANEL, FEW_ROWS = 8, 192
-#: The same of a symmetric front whose leading pivots are good: one vector of columns.
+#: The same of a symmetric front whose leading pivots are good: one vector of columns. With 32,
+#: early control matrices of 27 + 13 take 1.14 times as long.
 LEFT_PANEL = 8
-#: Columns of a symmetric front that are updated together, from their diagonal down.
+#: Columns of a symmetric front that are updated together, from their diagonal down. A crystal of
+#: 10^3 nodes of 3 would take 1.29 times as long without.
 STRIP = 16
 #: Fields of ``info`` that a front changes: least pivot relative to the largest entry of its column,
 #: and largest entry of the products l d l^T of symmetric pivots.

@@ -46,7 +46,8 @@ LOW = 2**ROW_BITS - 1
 #: Bits of the first entry of a run in the matrix's values; the others are how many they are.
 SOURCE_BITS = 40
 SOURCE_LOW = 2**SOURCE_BITS - 1
-#: Fewer entries of a run, or rows of a contribution block, are added one by one.
+#: Fewer entries of a run, or rows of a contribution block, are added one by one: never or always
+#: would take 1.27 (late control of 3 + 1) and 1.11 times as long (crystal of 10^3 nodes of 3).
 FEW = 8
 
 

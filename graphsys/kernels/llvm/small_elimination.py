@@ -125,7 +125,7 @@ def _eliminate(emit, arguments, size):
         rows_loop = emit.loop(f"rows.{size}", start, end, every, [update])
         with rows_loop as (i, (at,)):
             rows = node.field(i, 0)
-            alike = builder.icmp_signed("==", rows, w)
+            alike = builder.icmp_signed("==", rows, w)  # chains of nodes of 2: 1.42 without
             with builder.if_else(alike) as (same, other):
                 with same:
                     _update(node, own, w, i, j, at, columns, right)

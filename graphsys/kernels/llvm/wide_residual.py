@@ -5,7 +5,8 @@ from llvmlite import ir
 from graphsys.kernels.base.jit import shared
 from graphsys.kernels.llvm.emit import I64, LANES, REAL, Emitter, cases, integer, private_function
 
-#: Vectors of rows that are summed up at a time: twice as many sums stay in registers.
+#: Vectors of rows that are summed up at a time: twice as many sums stay in registers. With one,
+#: solves of control problems of 12 + 4 and 27 + 13 by stages take 1.14 to 1.17 times as long.
 TOGETHER = 4
 
 
