@@ -48,7 +48,7 @@ There are three magnitudes for each row, see `growth`. Where nodes are ``short``
 
 from graphsys.kernels.base.jit import inlined, interpreted, kernel
 
-VERSION = 13
+VERSION = 14
 
 #: Status of kernels that were compiled with another layout, as those in code that a user's numba
 #: has cached before an update: nothing was read or written.
