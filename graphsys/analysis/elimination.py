@@ -46,25 +46,23 @@ from graphsys.matrix.graph import BlockGraph
 
 Ints = npt.NDArray[np.int64]
 
-#: Nested dissection is worth trying for more nodes than this.
+#: Nested dissection is worth trying for more nodes than this: the analysis of nets of 10 x 10 and
+#: 14 x 14 would take 9 times as long, for factorizations as long as before.
 DISSECTION_NODES = 200
 #: Nanoseconds that METIS and level sets take for a node or neighbour, for each of log2 of their
 #: number: 40 to 110 and 13 to 29 on grids, crystals and random graphs of 200 to 90,000 nodes.
 METIS_TIME, LEVEL_SETS_TIME = 75.0, 20.0
-#: Nanoseconds of a factorization for each operation, block of L and node: arithmetic, memory
-#: traffic and loops. Fitted to 106 factorizations of 53 graphs with blocks of 1 to 6 rows, which
-#: take 0.6 to 2.6 times as long.
-OPERATION_TIME, BLOCK_TIME, NODE_TIME = 0.026, 7.9, 7.5
-#: Fraction of an effort for which more than `ordering.DISSECTIONS` are tried: with the default
-#: effort a fifth of a factorization.
-CHEAP = 0.02
-#: The branches of a chain of at least so many nodes, of at most so many rows each, are eliminated
-#: by turns. Without it factorize and solve of chain(1000) takes 1.25 times as long with blocks of
-#: 1, 1.1 with 2 and 3, and a solve 1.1 to 1.5 times with blocks of 1 to 6.
-BRANCH_NODES, BRANCH_ROWS = 50, 8
-#: Most nodes of the subtrees that are ordered again, one size after the other. Larger and smaller
-#: ones seldom get a better order.
-SUBTREE_NODES = 64, 128, 256
+#: Nanoseconds of a factorization for each operation and block of L: arithmetic and memory traffic.
+#: Fitted to 106 factorizations of 53 graphs with blocks of 1 to 6 rows, which take 0.6 to 2.6 times
+#: as long.
+OPERATION_TIME, BLOCK_TIME = 0.026, 8.5
+#: The branches of a chain of at least so many nodes are eliminated by turns: the analysis of
+#: shorter ones would take 1.2 times as long. Without it factorize and solve of chain(1000) takes
+#: 1.06 to 1.11 times as long, and a solve 1.1 to 1.5 times with blocks of 1 to 6.
+BRANCH_NODES = 50
+#: Most nodes of the subtrees that are ordered again: without it crystals of 6 x 6 x 6 take 1.25
+#: times the operations; 128 and 256 nodes besides cost a third of the analysis and save 0 to 4 %.
+SUBTREE_NODES = 64
 
 
 class FactorStructure(NamedTuple):
@@ -170,21 +168,19 @@ class Elimination(NamedTuple):
     def with_better_subtrees(self) -> Elimination:
         """An order of no more operations, its small subtrees by minimum degree: `order_subtrees`.
 
-        The best of four nested dissections takes 0.81 to 0.99 of the operations after this.
+        A nested dissection takes 0.8 to 0.99 of the operations after this.
         """
         if self.precedence.release.size or self.precedence.joined:
             return self  # nodes wait for others
-        n, best = self.step_node.size, self
+        n = self.step_node.size
         rows, work = empty((SUBTREE_ROWS, n + 1), int64), empty((WORK_ROWS, n), int64)
         head = empty(int(self.graph.size.sum()) + 1, int64)
         lists, order = empty(5 * self.edges[1].size, int64), empty(n, int64)
-        for most in SUBTREE_NODES:
-            order_subtrees(
-                *best.edges, best.graph.size, best.step_node, best.position, best.parent,
-                best.below, most, best.n_last, rows, work, head, lists, order,
-            )  # fmt: skip
-            best = best._of_order(order)
-        return best
+        order_subtrees(
+            *self.edges, self.graph.size, self.step_node, self.position, self.parent, self.below,
+            SUBTREE_NODES, self.n_last, rows, work, head, lists, order,
+        )  # fmt: skip
+        return self._of_order(order)
 
     def _of_order(self, order: Ints) -> Elimination:
         """The same in another order."""
@@ -193,13 +189,13 @@ class Elimination(NamedTuple):
         )
 
     def by_turns(self) -> Elimination:
-        """The branches of a long chain of small nodes by turns, other trees as they are.
+        """The branches of a long chain by turns, other trees as they are.
 
         Steps of one branch wait for each other, those of two do not: the processor overlaps them.
         """
-        n, precedence = self.step_node.size, self.precedence
+        n = self.step_node.size
         chain = n >= BRANCH_NODES and self.front_start.item(n) < n and self.n_last == 0
-        if not chain or precedence.needy.any() or self.graph.size.max() > BRANCH_ROWS:
+        if not chain or self.precedence.needy.any():
             return self
         turns = empty(n, int64)
         return self._by(turns) if alternate(self.parent, turns) else self
@@ -233,7 +229,8 @@ class Elimination(NamedTuple):
         """An order with no more fill-in, whose supernodes update few runs of rows: see `arrange`.
 
         Nested dissection numbers separators at random; crystal(30) of scalars is factorized 3.4
-        times as fast after this, crystal(10) of 6 x 6 blocks 1.25 times.
+        times as fast after this, crystal(10) of 6 x 6 blocks 1.25 times, power laws of 3,000
+        scalars by minimum degree 1.1 times.
         """
         order, n = self.step_node, self.step_node.size
         entries = self.front_start.item(n)
@@ -294,30 +291,17 @@ class Elimination(NamedTuple):
         """Number of blocks of fill-in, counted once for both triangles."""
         return self.front_start.item(-1) - self.edges[1].size // 2
 
-    def affords_level_sets(self, effort: float) -> bool:
-        """Whether level sets cost no more than ``effort`` factorizations and may need fewer."""
-        return self._bought(effort, LEVEL_SETS_TIME) >= 1.0
+    def affords(self, effort: float, time: float) -> bool:
+        """Whether an order that takes `METIS_TIME`, say, costs at most ``effort`` factorizations.
 
-    def affordable_metis_orders(self, effort: float) -> int:
-        """How many orders of METIS cost no more than ``effort`` factorizations.
-
-        A few, and more of those that cost next to nothing.
+        Small graphs, and those with little fill-in, need no other order.
         """
-        bought = self._bought(effort, METIS_TIME)
-        return int(min(bought, max(orders.METIS_ORDERS, CHEAP * bought), orders.MOST_METIS_ORDERS))
-
-    def _bought(self, effort: float, time: float) -> float:
-        """Orders for ``effort`` factorizations; none of small graphs, or with little fill-in."""
         nodes, neighbours = self.step_node.size, self.graph.neighbor.size
         if nodes <= DISSECTION_NODES or self.front_start.item(-1) <= neighbours:
-            return 0.0
-        factorization = (
-            OPERATION_TIME * self.operations
-            + BLOCK_TIME * self.front_start.item(-1)
-            + NODE_TIME * nodes
-        )
+            return False
+        factorization = OPERATION_TIME * self.operations + BLOCK_TIME * self.front_start.item(-1)
         cost = time * (nodes + neighbours) * math.log2(nodes + neighbours)
-        return effort * factorization / cost
+        return bool(effort * factorization >= cost)
 
     def _cut(self) -> npt.NDArray[np.bool_]:
         """Steps with several pivot blocks."""

@@ -17,19 +17,8 @@ Ints = npt.NDArray[np.int64]
 
 #: Orderings that `analyze` knows by name.
 NAMES = ("auto", "dfs", "amd", "nd")
-#: Orders that METIS is asked for, one after the other, if the effort allows.
-METIS_ORDERS = 4
-#: And if they cost next to nothing. Sixteen save another 2 % of the operations, now and then 20 %.
-MOST_METIS_ORDERS = 16
-#: METIS is asked again only if its first order takes at most so many times the operations of the
-#: best other one: on grids level sets take 0.7 to 1.1 times the operations of METIS' best orders.
-PROMISING = 1.1
-#: Imbalances of the parts that METIS may take, in thousandths, for grids in space and in the plane:
-#: its default is 200. Parts of very different sizes save a fifth of the operations of plane grids
-#: and triangulations and cost 10 to 40 % on grids in space.
-IMBALANCES = (300, 200, 250), (600, 450, 500)
-#: Separators that METIS finds at every step, of which it takes the best: 0.6 of the operations of
-#: crystal(20) with one.
+#: Separators that METIS finds at every step, of which it takes the best: with one, triangulations
+#: of 10,000 points take 1.11 times the operations (docs/benchmark_notes.md, "Orders").
 SEPARATORS = 4
 
 
@@ -191,9 +180,9 @@ def order_by_name(name: str, edges: Adjacency, last: Ints) -> Ints:
     return _by_nodes(edges, last, order)
 
 
-def order_by_metis(edges: Adjacency, last: Ints, seed: int, imbalance: int) -> Ints:
+def order_by_metis(edges: Adjacency, last: Ints) -> Ints:
     """Elimination order by METIS' nested dissection (pymetis), as from `order_by_name`."""
-    return _by_nodes(edges, last, _deferred(edges, _by_metis(edges, seed, imbalance)))
+    return _by_nodes(edges, last, _deferred(edges, _by_metis(edges)))
 
 
 def _by_degree(edges: Adjacency, last: Ints) -> Ints:
@@ -270,7 +259,7 @@ def _by_level_sets(edges: Adjacency, before: Ints) -> Ints:
     return levels[found]
 
 
-def _by_metis(edges: Adjacency, seed: int, imbalance: int) -> Ints:
+def _by_metis(edges: Adjacency) -> Ints:
     """Nested dissection by METIS, whose separators have few rows, not few nodes.
 
     That takes 0.3 to 0.7 of the operations of grids with blocks of 1 to 12 rows at random.
@@ -281,7 +270,7 @@ def _by_metis(edges: Adjacency, seed: int, imbalance: int) -> Ints:
         return np.arange(edges.weight.size)
     levels, _, *pattern = _numbered(edges)
     options = pymetis.Options()
-    options.seed, options.nseps, options.ufactor = seed, SEPARATORS, imbalance
+    options.seed, options.nseps = 0, SEPARATORS
     weight = edges.weight[levels] if edges.weight.min() < edges.weight.max() else None
     order, _ = pymetis.nested_dissection(
         pymetis.CSRAdjacency(*pattern), vweights=weight, options=options

@@ -19,6 +19,7 @@ from graphsys.kernels.analysis.markowitz import (
     STATE,
     choose_pivots,
 )
+from graphsys.kernels.analysis.one_pass import LEAST_PIVOT
 from graphsys.kernels.program.sparse_lu import (
     AFTER,
     DENSE_AT,
@@ -36,8 +37,6 @@ from graphsys.matrix.equilibration import balanced, exponents, matched, scaled
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
-#: Least pivot relative to its row, columns scaled: as in MA48 and in simplex codes.
-THRESHOLD = 0.1
 #: Part of entries from which the rest of a block is dense, and cubed rows of it that take as long
 #: as one operation on sparse rows.
 DENSE, OF_DENSE = 0.7, 30.0
@@ -47,7 +46,7 @@ CANCELLED = 64.0
 #: Largest entry of a row relative to that of the first values, so that its pivot can be judged.
 GROWS = 1024.0
 #: Largest entries of L and U, rows and columns scaled, that are not doubtful: growth of L as in
-#: `kernels.blocks.growth`, and of U what `THRESHOLD` allows at first, and rounding of scales. The
+#: `kernels.blocks.growth`, and of U what `LEAST_PIVOT` allows at first, and rounding of scales. The
 #: last is of U in dense rests: 400 is common in random matrices, with residuals of 1e-13.
 LARGEST = 64.0, 16.0, 512.0
 #: Exponent of the smallest entry, rows and columns scaled, below which errors of small unknowns may
@@ -340,7 +339,7 @@ class _Lines:
             index[side, :count] = other[by_line]
         value[0, :count] = self.values[self.entries[0][1]]
         order[:] = np.arange(n)
-        limits[:] = THRESHOLD, most, np.inf, DENSE, OF_DENSE
+        limits[:] = LEAST_PIVOT, most, np.inf, DENSE, OF_DENSE
         work = np.empty(n), np.empty(n, np.int64), np.zeros(STATE, np.int64)
         while status == FULL:
             status = choose_pivots(

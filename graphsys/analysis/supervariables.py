@@ -13,8 +13,10 @@ from graphsys.matrix.graph import BlockGraph, from_pairs
 Ints = npt.NDArray[np.int64]
 
 #: Fewest nodes, and neighbours per node, of a graph that is searched: others are ordered faster.
+#: The analysis of nets of 14 x 14 and of 494_bus would take 1.2 and 1.6 times as long.
 FEWEST_NODES, FEWEST_NEIGHBORS = 200, 3
-#: Supervariables over nodes above which their order saves less than the search costs.
+#: Supervariables over nodes above which their order saves less than the search costs: jagmesh7
+#: would take 1.4 times as long.
 MOST_LEFT = 0.8
 
 

@@ -17,7 +17,7 @@ from graphsys.analysis.partition import Partition, find_partition, has_similar_r
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.interop.found_blocks import FoundBlocks, by_columns
-from graphsys.kernels.analysis.one_pass import DENSE_MATRIX
+from graphsys.kernels.analysis.one_pass import DENSE_MATRIX, SYMMETRIC
 from graphsys.kernels.base.layout import is_nodal
 from graphsys.kernels.single.entries import PLACED, UNSYMMETRIC
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
@@ -54,10 +54,6 @@ SPARSE_MESH = 12
 SPARSE_WEAK = 6
 #: Rows of these nodes on average, at most.
 SMALL_NODES = 4
-#: Part of the entries across the diagonal of others from which a pattern is nearly symmetric.
-SYMMETRIC = 0.85
-#: Entries of a matrix that are compared for this: all of up to so many, else at least so many.
-SAMPLE = 4096
 #: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
 #: matrices are meshes, and to find that they fill in takes as long as their analysis.
 MESH = 20_000
@@ -221,8 +217,6 @@ class FactorizedMatrix:
     def _by_partition(self, partition: Partition, same: Array | None) -> FoundBlocks | None:
         """Factors by nodes of similar rows; None if others take less time, which may be made."""
         small = self.shape[0] <= SMALL_NODES * partition.size.size
-        if small and self._once and not self._rows.diagonal().all():
-            return None  # weak pivots need fronts, whose analysis takes longer
         found = self._with_nodes(partition, same)
         if small or same is None:
             refines, suffices = found.judge_pivots()
@@ -569,10 +563,10 @@ def _some(what: str, numbers: list[int]) -> str:
 
 
 def _is_nearly_symmetric(rows: Any) -> bool:
-    """True if most entries of a sample have one across the diagonal."""
-    n, entries = rows.shape[0], slice(None, None, max(1, rows.nnz // SAMPLE))
+    """True if most entries have one across the diagonal."""
+    n = rows.shape[0]
     row, column = np.repeat(np.arange(n), np.diff(rows.indptr)), rows.indices.astype(np.int64)
-    place, across = row * n + column, column[entries] * n + row[entries]
+    place, across = row * n + column, column * n + row
     found = place[np.minimum(np.searchsorted(place, across), place.size - 1)] == across
     return bool(found.mean() >= SYMMETRIC)
 

@@ -51,9 +51,11 @@ Int = NDArray[np.int64]
 #: of 16 and 40 unknowns take 0.6 to 0.8 of the time of those of 32 rows, bands of 40 diagonals 0.7.
 LARGEST_FOUND_BLOCK = 8
 #: Zeros that blocks of similar rows may have. Interior-point matrices of optimal control have
-#: 0.37 to 0.43, and take 0.2 to 0.8 of the time of scalars (`benchmarks.interior_point`).
+#: 0.37 to 0.43, and take 0.2 to 0.8 of the time of scalars (`benchmarks.interior_point`). Cliques
+#: with links of their own would have 0.9 (tests/graphsys/test_from_scipy.py).
 MOST_ZEROS = 0.5
-#: Groups per row of similar rows: with more, single rows have loops of their own.
+#: Groups per row of similar rows: with more, single rows have loops of their own. 494_bus would
+#: take 1.6 times as long.
 MOST_GROUPS = 0.8
 
 

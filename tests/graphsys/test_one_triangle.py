@@ -24,7 +24,6 @@ from graphsys.kernels.base.layout import (
 from graphsys.kernels.blocks.weak import NO_COPY
 from graphsys.kernels.program.supernodal import (
     BELOW_ONE_TRIANGLE,
-    ENTRIES_ONE_TRIANGLE,
     PIVOT_ROWS,
 )
 from graphsys.numeric.both_triangles import wide_factors, wide_program
@@ -125,8 +124,7 @@ def test_memory_is_half_of_both_triangles_and_diagonal_blocks(graph, size, share
     assert both[ARENA_SIZE] == (p * (p + 2 * q)).sum()
     kept = np.ones(p.size, bool)
     kept[half] = False
-    small = (q < BELOW_ONE_TRIANGLE) | (p * q < ENTRIES_ONE_TRIANGLE)
-    assert np.array_equal(kept, small)
+    assert np.array_equal(kept, q < BELOW_ONE_TRIANGLE)
     copies = [(w[w <= PIVOT_ROWS] ** 2).sum() for w in (pivot_sizes(program, s) for s in half)]
     # half of L, D and U together, with half of the supernodes' square blocks more
     lower = (both[ARENA_SIZE] + (p * p).sum()) / 2

@@ -2,10 +2,6 @@
 
 from graphsys.kernels.base.jit import kernel
 
-#: Parts of a supernode's nodes that are smaller than this fraction of them are not gathered: with
-#: all of them the work would grow with the square of a supernode's width.
-SMALLEST_PART = 32
-
 
 @kernel
 def count_parts(
@@ -113,7 +109,7 @@ def arrange(
         for q in range(start[s - 1] if s > 0 else 0, start[s]):
             p = sorted_parts[q]
             size = end[p] - begin[p]
-            if size * SMALLEST_PART < width or cells == width:
+            if cells == width:
                 break
             if size < width:
                 for e in range(begin[p], end[p]):

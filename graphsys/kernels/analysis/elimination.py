@@ -180,7 +180,8 @@ def number_by_levels(
 ):
     """Adjacency on a breadth-first numbering, which ``levels`` and ``position`` get.
 
-    Where nodes are ``waiting`` for others, ties are broken as the user numbers them: these do so.
+    Where nodes are ``waiting`` for others, ties are broken as the user numbers them: more regular
+    constraints would count as redundant otherwise (tests/graphsys/test_redundancy.py).
     """
     breadth_first(neighbor_start, neighbor, not waiting, position, key, levels)
     for k in range(levels.size):

@@ -35,7 +35,7 @@ GOOD, REFUSED, EXPENSIVE, NO_ROOM = range(4)
 PARTS, LOWER, UPPER, REST_NUMBERS, WIDEST, BEFORE, OUTSIDE, DOUBTFUL, INFO = range(9)
 #: Rows of ``lines``, and of ``work`` if it is (WORK_ROWS, n), which has two numbers more.
 LINES, WORK_ROWS = 2 * LINE_FIELDS, 9
-#: Least pivot relative to its row, as `analysis.sparse_lu.THRESHOLD`.
+#: Least pivot relative to its row, columns scaled: as in MA48 and in simplex codes.
 LEAST_PIVOT = 0.1
 #: Part of entries from which the rest of a block is dense, and cubed rows of it that take as long
 #: as one operation on sparse rows. Parts of 0.5 and 0.7 take 1.1 to 2 times as long with random

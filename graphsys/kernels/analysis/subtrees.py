@@ -8,8 +8,6 @@ from graphsys.kernels.analysis.elimination import (
 from graphsys.kernels.analysis.minimum_degree import minimum_degree
 from graphsys.kernels.base.jit import kernel
 
-#: Subtrees of fewer nodes stay as they are: there is little to choose.
-FEWEST = 5
 #: Numbers a node that `order_subtrees` works with, besides those of `minimum_degree`.
 SUBTREE_ROWS = 15
 
@@ -57,7 +55,7 @@ def order_subtrees(
     for root in range(n - n_last):
         above, inside = parent[root], count[root]
         largest = above == -1 or above >= n - n_last or count[above] > most
-        if inside < FEWEST or inside > most or not largest:
+        if inside > most or not largest:
             continue
         first = root + 1 - inside
         before = 0.0

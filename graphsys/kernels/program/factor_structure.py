@@ -23,7 +23,7 @@ from graphsys.kernels.program.supernodal import (
 from graphsys.kernels.program.updates import append_updates, place_rows, targets_length
 
 #: The first-touch program of small nodes is faster up to a third as many updates as blocks have
-#: entries: supernodes of small blocks save more. It always is where a node updates one other.
+#: entries: supernodes of small blocks save more.
 NODAL_UPDATES = 1 / 3
 #: The same bound per node where all have one row and supernodes have fewer than four, as those of
 #: circuits and planar networks: `scalar_ldu` takes 0.3 to 0.7 of their time to refactorize and
@@ -41,12 +41,12 @@ FEW_MERGE = 0.9
 #: supernodes, of bodies of 3 and joints of 1 row 1.2 times (solutions of supernodes are often good
 #: without refinement).
 SADDLE_ENTRIES = 6.0
-#: Other graphs: nodes of at most so many rows and neighbours, without larger descendants, come
+#: Other graphs: nodes of at most so many neighbours, without descendants of more, come
 #: first and are nodes of the nodal program, if they are such a part of all. On average they have
 #: at most so many rows times updates, and supernodes would have fewer than so many of them. Power
 #: flow of thousands of buses takes 0.6 to 0.75 of the time of supernodes alone. Where supernodes
 #: are wider it would be 0.8 to 1.2, and eight solves at once up to three times as long.
-BOTTOM_ROWS, BOTTOM_NEIGHBOURS, BOTTOM_PART = 3, 4, 0.5
+BOTTOM_NEIGHBOURS, BOTTOM_PART = 4, 0.5
 BOTTOM_UPDATES, BOTTOM_MERGE = 12.0, 3.0
 #: Key of steps that stay above the bottom.
 LAST = 2**62
@@ -88,7 +88,7 @@ def _choose_nodes(
         return 0
     merged = supernodes(size, parent, below, joined, n_last, 0, super_of, super_start)
     scalar = most == 1 and merged >= SCALAR_MERGE * n
-    limit = n * SCALAR_UPDATES if scalar else max(n, NODAL_UPDATES * entries)
+    limit = n * SCALAR_UPDATES if scalar else NODAL_UPDATES * entries
     alike = merged >= FEW_MERGE * n or (symmetric and entries >= SADDLE_ENTRIES * n)
     if (regular or alike) and updates <= limit:
         if most == 1 and n >= DEPTH_NODES and not fixed:
@@ -104,7 +104,7 @@ def _choose_nodes(
         bottom[k] = 1
     for k in range(n):
         count = front_start[k + 1] - front_start[k]
-        if size[k] > BOTTOM_ROWS or count > BOTTOM_NEIGHBOURS:
+        if count > BOTTOM_NEIGHBOURS:
             bottom[k] = 0
         if bottom[k] == 0:
             if parent[k] >= 0:
