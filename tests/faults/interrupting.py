@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,19 +30,25 @@ def is_ours(frame):
     return False
 
 
+class Flag:
+    """What a run sets while interrupts may come, which could leave an event locked for ever."""
+
+    up = False
+
+
 @contextmanager
 def interrupted(seconds, begun=None):
     """Expect the KeyboardInterrupt of a SIGINT that comes after some seconds; yields its info.
 
     It comes while code of the packages runs: one between two lines of a test would end the tests.
-    Seconds count from the setting of the event ``begun``, if there is one: a busy machine may take
+    Seconds count from when the flag ``begun`` is up, if there is one: a busy machine may take
     longer than that to begin.
     """
     main, over = threading.main_thread().ident, threading.Event()
 
     def interrupt():
-        while begun is not None and not over.is_set() and not begun.wait(0.1):
-            pass
+        while begun is not None and not (begun.up or over.is_set()):
+            time.sleep(0.001)
         wait = seconds
         while not over.wait(wait):
             signal.pthread_kill(main, signal.SIGINT)

@@ -14,7 +14,7 @@ from dynamics.integrators.tree.integrator import TreeIntegrator
 from dynamics.zoo import cart_pole, double_pendulum
 
 from ..dynamics.trees import pendulum as pendulum_tree
-from .interrupting import interrupted
+from .interrupting import Flag, interrupted
 
 LONG = 1000.0  # s; nobody waits for the end of these runs
 
@@ -44,16 +44,16 @@ def swinging(state, time):
 
 def test_a_run_with_a_controller_stops_wherever_the_interrupt_comes():
     model, state = cart_pole()
-    begun = threading.Event()
+    begun = Flag()
 
     def controller(state, time):
         if time > 0.025:  # two steps are done
-            begun.set()
+            begun.up = True
         return swinging(state, time)
 
     whole = dy.simulate(model, state, 5.0, controller=swinging)
     for delay in np.random.default_rng(2).uniform(0.0, 0.03, 12):
-        begun.clear()
+        begun.up = False
         with interrupted(delay, begun) as caught:
             dy.simulate(model, state, LONG, controller=controller)
         check_prefix(caught.value.trajectory, whole)
@@ -78,11 +78,11 @@ def test_a_controller_that_takes_long_is_interrupted_itself():
 def test_a_force_that_is_a_python_function_stops_wherever_the_interrupt_comes():
     mechanism = dy.Mechanism(gravity=(0.0, 0.0, 0.0))
     body = mechanism.add_body(mass=2.0, inertia=[1.0, 2.0, 3.0], name="ball")
-    begun = threading.Event()
+    begun = Flag()
 
     def wind(t, z, u):
         if t > 0.025:  # two steps are done
-            begun.set()
+            begun.up = True
         return np.cos(t) * np.ones(6)
 
     mechanism.add_force(dy.Wrench(body, wind, name="wind"))
@@ -90,7 +90,7 @@ def test_a_force_that_is_a_python_function_stops_wherever_the_interrupt_comes():
     state = model.initial_state()
     whole = dy.simulate(model, state, 1.0)
     for delay in np.random.default_rng(2).uniform(0.0, 0.02, 8):
-        begun.clear()
+        begun.up = False
         with interrupted(delay, begun) as caught:
             dy.simulate(model, state, LONG)
         check_prefix(caught.value.trajectory, whole)
