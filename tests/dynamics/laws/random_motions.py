@@ -220,6 +220,7 @@ def run(model, state, seconds):
     """Motion, and the error that ended it or None."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
+        warnings.filterwarnings("ignore", ".* solved with less friction", RuntimeWarning)
         try:
             return dy.simulate(model, state, seconds), None
         except dy.ConvergenceError as error:
