@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.derivatives.tangents import Directions, Tangent, check_offered, free_velocities
+from dynamics.derivatives.tangents import Directions, Tangent, check_offered
 from dynamics.errors import check_model
 from dynamics.kernels.base import layout
+from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.joint_space import JointSpace, space_of
 from dynamics.kinematics.momenta import momenta, turned_momenta
 from dynamics.kinematics.plane_placement import placed

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
-from dynamics.derivatives.tangents import Directions, Tangent, check_offered, free_velocities
+from dynamics.derivatives.tangents import Directions, Tangent, check_offered
 from dynamics.errors import UnknownNameError, check_model
 from dynamics.kernels.base import layout
+from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.momenta import momenta, turned_momenta
 from dynamics.kinematics.plane_placement import placed
 from dynamics.kinematics.stiff_momenta import StiffImpulses

@@ -18,6 +18,7 @@ from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.derivatives import contacts as contact_slopes
 from dynamics.kernels.derivatives import interval as kernel
 from dynamics.kernels.stepping import step as stepping
+from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.diagnosis import failure
 from dynamics.kinematics.joint_space import curvature_work
 from dynamics.kinematics.momenta import momenta, turned_momenta
@@ -27,7 +28,7 @@ from dynamics.state import State
 if TYPE_CHECKING:
     from dynamics.model import Model
 
-__all__ = ["Directions", "Tangent", "check_offered", "free_velocities"]
+__all__ = ["Directions", "Tangent", "check_offered"]
 
 Float = NDArray[np.float64]
 #: Constants of a model with one number changed, and by how much.
@@ -49,23 +50,6 @@ def check_offered(model: Model) -> None:
         raise NotImplementedError(
             "derivatives are not offered with collide; declare the pairs that touch by add_contact"
         )
-
-
-def free_velocities(model: Model, state: State) -> Float:
-    """Velocities of the momenta that joints allow; contacts and limits do not count.
-
-    Parameters
-    ----------
-    model : Model
-    state : State
-
-    Returns
-    -------
-    ndarray of float, shape (6 n,)
-    """
-    free = state.copy()
-    free.contacts[: model.late_at] = 0.0
-    return np.asarray(model.workspace.velocities(free.data[None])[0])
 
 
 class Directions:

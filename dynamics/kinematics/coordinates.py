@@ -61,6 +61,23 @@ def twists_of(model: Model, state: State) -> Float:
     return velocities_of(model, state.pose, state.momentum)
 
 
+def free_velocities(model: Model, state: State) -> Float:
+    """Velocities of the momenta that joints allow; contacts and limits do not count.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+
+    Returns
+    -------
+    ndarray of float, shape (6 n,)
+    """
+    free = state.copy()
+    free.contacts[: model.late_at] = 0.0
+    return np.asarray(model.workspace.velocities(free.data[None])[0])
+
+
 def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> None:
     """Give bodies velocities: momenta, and the guesses of the next step.
 

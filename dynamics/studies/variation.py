@@ -144,9 +144,7 @@ def carried(model: Model, state: State, other: Model) -> State:
     if model.form == "first order":
         twist = coordinates.twists_of(model, state).ravel()
     else:
-        free = state.copy()
-        free.contacts[:slots] = 0.0
-        twist = model.workspace.velocities(free.data[None])[0]
+        twist = coordinates.free_velocities(model, state)
     # impulses of joints and contacts that momenta lack stay, as does what stiff forces have left
     before = StiffImpulses(model, state)
     now = StiffImpulses(model, state, other.tables.constant)

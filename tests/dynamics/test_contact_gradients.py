@@ -9,7 +9,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.derivatives.tangents import free_velocities
+from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.momenta import momenta
 
 from .test_linearization import differences, error

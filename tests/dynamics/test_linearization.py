@@ -6,10 +6,11 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.derivatives.linearization import joint_directions
-from dynamics.derivatives.tangents import Directions, Tangent, free_velocities
+from dynamics.derivatives.tangents import Directions, Tangent
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import curvature, poses, rows
 from dynamics.kinematics import coordinates
+from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.joint_space import JointSpace
 
 from .test_joints import ALL, model_of

@@ -268,9 +268,8 @@ def test_intervals_of_hard_steps_are_reported():
         355,
         520,
         694,
-        1180,
         1537,
-        *(pytest.param(s, marks=pytest.mark.slow) for s in (866, 1039)),
+        *(pytest.param(s, marks=pytest.mark.slow) for s in (866, 1039, 1180)),
     ],
 )
 def test_random_robots_that_are_wedged_go_on(seed, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.derivatives.tangents import free_velocities
+from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.momenta import momenta
 
 from .test_contact_gradients import CLOSE, model_of, moved, read, run, slope_errors
