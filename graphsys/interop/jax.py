@@ -3,7 +3,8 @@
 XLA calls one C function with a frame of pointers (``xla/ffi/api/c_api.h``), so nothing is compiled
 against XLA's headers. It solves by a plan of the pattern (`graphsys.interop.direct_calls`), or it
 calls back to Python, which reads the frame by ctypes. A solve of 100 rows takes 8 us by a plan, 24
-by Python, and some 90 by `jax.pure_callback`, where all arrays become arrays of JAX on the way.
+by Python, and some 90 by `jax.pure_callback`, where all arrays become arrays of JAX on the way. On
+GPUs and TPUs it is `jax.pure_callback`, which copies to the CPU and back.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _WORDS = [ctypes.c_int64 * count for count in range(FRAME + 1)]
 
 
 def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> Any:
-    """Solve A x = b in JAX, on the CPU.
+    """Solve A x = b in JAX, on the CPU; arrays on another device are copied there and back.
 
     Works under `jax.jit`, `jax.vmap`, `jax.grad`, `jax.jvp` and their compositions, of any order.
     Lanes of a `vmap` over matrices are factorized side by side; one over right-hand sides alone
@@ -136,7 +137,13 @@ def _solving(pattern: Pattern, raises: bool) -> Callable[[Any, Any], Any]:
                 TARGET, jax.ShapeDtypeStruct(right.shape, right.dtype), vmap_method="expand_dims"
             )
             bits = (right.ndim - 1) * COLUMNS + raises * RAISES + transposed * TRANSPOSED
-            return call(data, right, call=np.int64((number << BITS) + bits))
+            number_and_bits = (number << BITS) + bits
+            return jax.lax.platform_dependent(
+                data,
+                right,
+                cpu=lambda data, right: call(data, right, call=np.int64(number_and_bits)),
+                default=lambda data, right: _copied(jax, number_and_bits, data, right),
+            )
 
         return jax.lax.custom_linear_solve(
             product,
@@ -146,6 +153,21 @@ def _solving(pattern: Pattern, raises: bool) -> Callable[[Any, Any], Any]:
         )
 
     return solve
+
+
+def _copied(jax: Any, call: int, data: Any, b: Any) -> Any:
+    """Solve on the CPU with copies of the arrays of another device."""
+
+    def solve(data: Any, b: Any) -> Array:
+        data, b = np.asarray(data), np.asarray(b)
+        own = b.ndim - 1 - (call & COLUMNS)
+        lead = np.broadcast_shapes(data.shape[:-1], b.shape[:own])
+        x = np.empty((*lead, *b.shape[own:]), b.dtype)
+        _solve(call, data, b, x)
+        return x
+
+    shape = jax.ShapeDtypeStruct(b.shape, b.dtype)
+    return jax.pure_callback(solve, shape, data, b, vmap_method="expand_dims")
 
 
 @cache
@@ -195,11 +217,15 @@ _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(_handle)
 
 
 def _execute(frame: Any) -> None:
-    """Solve with the arrays of a call: data (..., nz) and b (..., n[, k]); x as b."""
+    """Solve with the arrays of a frame."""
     data, b = (_array(at) for at in _words(frame[ARGUMENTS], 2))
     x = _array(_words(frame[RESULTS], 1)[0])
     scalar = _words(_words(frame[ATTRIBUTES], 1)[0], 2)[1]
-    call = _words(scalar, 1)[0]
+    _solve(_words(scalar, 1)[0], data, b, x)
+
+
+def _solve(call: int, data: Array, b: Array, x: Array) -> None:
+    """Solve with data (..., nz) and b (..., n[, k]) into x (..., n[, k])."""
     number, columns = call >> BITS, call & COLUMNS
     trans = "T" if call & TRANSPOSED else "N"
     singular = "raise" if call & RAISES else "nan"

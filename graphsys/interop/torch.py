@@ -62,7 +62,9 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"{name} must be a torch.Tensor, not {type(tensor).__name__}")
         if tensor.device.type != "cpu":
-            raise ValueError(f"{name} is on {tensor.device}: gs.torch.solve runs on the CPU")
+            raise ValueError(
+                f"{name} is on {tensor.device}: gs.torch.solve runs on the CPU, pass {name}.cpu()"
+            )
         if tensor.layout != torch.strided:
             raise TypeError(f"{name} is a tensor of layout {tensor.layout}: pass a dense one")
     if data.ndim not in (1, 2) or data.shape[-1] != pattern.nz:

@@ -19,11 +19,16 @@ jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
 
+CPU = jax.local_devices(backend="cpu")[0]
+OTHERS = [device for device in jax.local_devices() if device.platform != "cpu"]
+
+
 @pytest.fixture(autouse=True)
-def double_precision():
+def double_precision_on_the_cpu():
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)
-    yield
+    with jax.default_device(CPU):
+        yield
     jax.config.update("jax_enable_x64", before)
 
 
@@ -188,6 +193,57 @@ def test_a_pattern_that_is_gone_is_an_error():
     gc.collect()
     with pytest.raises(Exception, match="no longer exists: keep a reference"):
         jax.block_until_ready(compiled(one, one))
+
+
+@pytest.fixture(params=["copies", *OTHERS])
+def device(request, monkeypatch):
+    """Another device than the CPU, or the CPU with the way that others take."""
+    if request.param != "copies":
+        with jax.default_device(request.param):
+            yield request.param
+        return
+    monkeypatch.setattr(
+        jax.lax, "platform_dependent", lambda *arrays, cpu, default: default(*arrays)
+    )
+    yield CPU
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_arrays_of_other_devices_are_copied(device, k):
+    pattern, _, _ = example()  # its functions are compiled for this device
+    weight = columns(k, seed=3)
+
+    def solve(data, b):
+        return gs.jax.solve(pattern, data, b)
+
+    def loss(f):
+        return jax.grad(lambda data, b: jnp.sum(weight * jnp.sin(f(data, b))), (0, 1))
+
+    data, b = jnp.array(DATA), columns(k)
+    found = solve(data, b)
+    assert found.devices() == {device}
+    agree(found, dense_solve(data, b))
+    agree(loss(solve)(data, b), loss(dense_solve)(data, b))
+    for axes, arrays in (
+        ((0, 0), (lanes(3), jnp.stack([b, 2.0 * b, -b]))),
+        ((0, None), (lanes(3), b)),
+        ((None, 0), (data, jnp.stack([b, 2.0 * b, -b]))),
+    ):
+        agree(jax.vmap(solve, axes)(*arrays), jax.vmap(dense_solve, axes)(*arrays))
+        agree(
+            jax.jit(jax.vmap(loss(solve), axes))(*arrays),
+            jax.vmap(loss(dense_solve), axes)(*arrays),
+        )
+    every = jax.vmap(lambda d: jax.vmap(lambda right: solve(d, right))(jnp.stack([b, -b])))
+    agree(every(lanes(3))[:, 1], -jax.vmap(dense_solve, (0, None))(lanes(3), b))
+
+
+def test_errors_on_other_devices_name_the_row(device):
+    pattern = gs.Pattern([0, 1], [0, 1])
+    with pytest.raises(Exception, match="singular at row 1"):
+        gs.jax.solve(pattern, jnp.array([1.0, 0.0]), jnp.ones(2)).block_until_ready()
+    found = gs.jax.solve(pattern, jnp.array([1.0, 0.0]), jnp.ones(2), singular="nan")
+    assert np.isnan(np.asarray(found)).all()
 
 
 def test_nothing_to_solve():
