@@ -17,7 +17,11 @@ def mpiexec(count, *arguments):
     if command is None:
         pytest.skip("mpiexec is not installed")
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    more = {"OMPI_MCA_rmaps_base_oversubscribe": "1"}  # Open MPI: more processes than cores
+    more = {  # Open MPI: more processes than cores, and containers whose only user is root
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
     done = subprocess.run(
         [command, "-n", str(count), sys.executable, *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": path, **more},

@@ -200,8 +200,9 @@ class Stages:
         def places(i: Ints, j: Ints) -> Ints:
             """Of all blocks between two bodies, rows first, for pairs of bodies."""
             rows, columns = i[:, None, None] + stage[:, None], j[:, None, None] + stage
-            rows, columns = np.broadcast_arrays(rows, columns)
-            found: Ints = self.symbolic.graph.blocks_at(rows.ravel(), columns.ravel())
+            shape = (len(i), self.s, self.s)
+            rows, columns = (np.broadcast_to(k, shape).ravel() for k in (rows, columns))
+            found: Ints = self.symbolic.graph.blocks_at(rows, columns)
             return found
 
         def between(body: Ints, joint: Ints) -> Ints:
