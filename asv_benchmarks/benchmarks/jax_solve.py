@@ -1,4 +1,11 @@
-"""Solves of scalar matrices in JAX, by graphsys and by klujax: docs/from_jax.md."""
+"""Solves of scalar matrices in JAX, by graphsys and by klujax: docs/from_jax.md.
+
+``python -m benchmarks.jax_solve`` in ``asv_benchmarks`` prints its table; with ``--device`` times
+on the default device of JAX, as a GPU, beside its own sparse and dense solves.
+"""
+
+import argparse
+import time
 
 import networkx as nx
 import numpy as np
@@ -71,6 +78,14 @@ def _solver(jax, A, lanes, solver):
             return gs.jax.solve(pattern, data, b)
 
         return one if lanes == 1 else jax.vmap(one)
+    if solver == "spsolve":
+        from jax.experimental.sparse.linalg import spsolve
+
+        return lambda data, b: spsolve(data, A.indices, A.indptr, b, tol=0.0)
+    if solver == "dense":
+        rows, columns = A.tocoo().coords
+        zero = jax.numpy.zeros(A.shape)
+        return lambda data, b: jax.numpy.linalg.solve(zero.at[rows, columns].set(data), b)
     import klujax
 
     rows, columns = (jax.numpy.array(place, dtype="int32") for place in A.tocoo().coords)
@@ -103,8 +118,28 @@ def _seconds(case):
     return min(clock.seconds_of(lambda _: case.run(), None, count) for _ in range(ROUNDS))
 
 
+def show_device():
+    """Print least microseconds of a solve on JAX's default device."""
+    for family, rows, lanes in ROWS:
+        if lanes > 1 or rows > 1000:
+            continue
+        found = []
+        for solver in ("graphsys", "spsolve", "dense"):
+            case, least = Case(family, rows, lanes, solver, False), np.inf
+            for _ in range(30):
+                start = time.perf_counter()
+                case.run()
+                least = min(least, time.perf_counter() - start)
+            found.append(f"{1e6 * least:.0f}")
+        print(f"| {family}, {rows} rows | " + " | ".join(found) + " |", flush=True)
+
+
 def main():
-    """Print the rows of the table of docs/from_jax.md."""
+    """Print the rows of a table of docs/from_jax.md."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", action="store_true", help="on JAX's default device")
+    if parser.parse_args().device:
+        return show_device()
     for family, rows, lanes in ROWS:
         cases = [Case(family, rows, lanes, solver, False) for solver in SOLVERS]
         cases += [Case(family, rows, lanes, solver, True) for solver in SOLVERS[:2]]
