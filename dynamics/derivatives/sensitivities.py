@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
-from dynamics.derivatives.tangents import Directions, Tangent, check_offered
+from dynamics.derivatives.near_tangents import NearStep, final_step, step_between
+from dynamics.derivatives.tangents import Changed, Directions, Tangent, check_offered
 from dynamics.errors import UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.momenta import momenta, turned_momenta
+from dynamics.kinematics.near_run import Part
 from dynamics.kinematics.plane_placement import placed
 from dynamics.kinematics.stiff_momenta import StiffImpulses
 from dynamics.parts.options import NEW_WORDS
@@ -25,6 +28,7 @@ from dynamics.tables import inputs
 from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    from dynamics.kinematics.near_models import NearModel
     from dynamics.model import Model
 
 __all__ = ["Sensitivity", "sensitivity"]
@@ -139,28 +143,37 @@ def sensitivity(
             )
     if not named and start is None:
         raise ValueError("there is nothing to differentiate by: give parameters or start")
-    changed = [_changed(model, name, what) for name, what in named]
+    changed = [_Parameter(model, name, what) for name, what in named]
     n = layout.TWIST * model.n_bodies
     given = np.zeros((2 * n, 0)) if start is None else np.atleast_2d(np.asarray(start, float))
     given = rotation.as_numbers(given, (2 * n, given.shape[-1]), "start")
     each = given.T.reshape(given.shape[1], model.n_bodies, 2, layout.TWIST)
-    dz, dV = (each[:, :, i].reshape(len(each), n) for i in (0, 1))
     columns = given.shape[1] + len(changed)
-    tangent = Tangent(model, columns, changed)
-    twist = free_velocities(model, state)
-    still = np.zeros((len(changed), n))
-    dp = momenta(model.tables, state.pose, dV) + turned_momenta(model.tables, state.pose, twist, dz)
-    dp -= StiffImpulses(model, state).changes(twist, dz, dV)
-    dp = np.concatenate([dp, tangent.momentum_changes(state, twist)])
-    way = Directions(np.concatenate([dz, still]), dp, np.concatenate([dV, still]))
-    dc = np.zeros((columns, model.n_controls))
+    dc, outside = np.zeros((columns, model.n_controls)), inputs.wrenches_of(model, None)
     motion = simulate(model, state, seconds, controls=controls)
-    poses = [way.dz]
-    for k in range(len(motion) - 1):
-        row = motion.controls[min(k, len(motion.controls) - 1)]
-        _, way = tangent.follow(motion[k], row, inputs.wrenches_of(model, None), way, dc)
-        poses.append(way.dz)
-    _, dV = tangent.projected(motion.final, way, dc)
+    tangents: dict[NearModel | None, Tangent] = {}
+    poses, way, before = [], None, None
+    for k, (at, step) in enumerate(_steps(model, state, motion)):
+        near = None if step is None else step.near
+        if near not in tangents:
+            acting = model if near is None else near.model
+            found = [one.constants(near) for one in changed]
+            tangents[near] = Tangent(acting, columns, found)
+        tangent = tangents[near]
+        if way is None:
+            way = _first(tangent, at, each, step)
+        elif step is not None and before is not None:
+            heavier = np.zeros((columns, layout.TWIST * step.near.n_bodies))
+            heavier[columns - len(changed) :] = tangent.momentum_changes(at, step.laid_twist())
+            way = step.entered(way, before, heavier)
+        poses.append(way.dz[:, :n])
+        if k < len(motion) - 1:
+            row = motion.controls[min(k, len(motion.controls) - 1)]
+            _, way = tangent.follow(at, row, outside, way, dc)
+        before = near
+    assert way is not None
+    _, dV = tangent.projected(at, way, dc)
+    dV = dV[:, :n]
     order = [*range(given.shape[1], columns), *range(given.shape[1])]
 
     def shaped(one: Any) -> Float:
@@ -170,20 +183,73 @@ def sensitivity(
     return Sensitivity(motion, shaped(poses), shaped(dV))
 
 
-def _changed(model: Model, name: Hashable, what: str) -> tuple[Float, float]:
-    """Constants with one number a little smaller, and by how much."""
-    value = np.asarray(_value(model, name, what), float)
-    label = f"{what!r} of {name!r}"
-    if value.size != 1:
-        raise ValueError(f"{label} is {value.size} numbers; derivatives are by single ones")
-    number = value.item()
-    if number == 0.0:
-        raise ValueError(f"{label} is 0, where equations are others; start from a small number")
-    for part in (-PART, PART):  # the same springs and dampers are stiff at one of both
-        other = variant(model, {name: {what: number * (1.0 + part)}})
-        if other.stiff == model.stiff:
-            break
-    return other.tables.constant, part * number
+def _steps(
+    model: Model, state: State, motion: Trajectory
+) -> Iterator[tuple[State, NearStep | None]]:
+    """States of a motion, in their near models if it found its contacts."""
+    if model.near is None:
+        for k in range(len(motion)):
+            yield motion[k], None
+        return
+    records = [Part(one.pairs, row[None]) for one in motion.parts for row in one.states]
+    lays = model.near.remembered(state) is not None
+    for k, (before, now) in enumerate(pairwise(records)):
+        step = step_between(model, before, now, float(motion.time[k]), lays or k > 0)
+        yield step.state, step
+    last = final_step(model, records[-1], float(motion.time[-1]))
+    yield last.state, last
+
+
+def _first(tangent: Tangent, state: State, each: Float, step: NearStep | None) -> Directions:
+    """Directions at the start, of poses and velocities ``each`` of a body and of the parameters."""
+    model, zeros = tangent.model, len(tangent.changed)
+    size = each.shape[1] * each.shape[3]
+    dz, dV = (each[:, :, i].reshape(len(each), size) for i in (0, 1))
+    twist = free_velocities(model, state)
+    if step is not None:
+        dz, dV = step.widened(dz, dV, twist.reshape(-1, layout.TWIST))
+    dp = momenta(model.tables, state.pose, dV) + turned_momenta(model.tables, state.pose, twist, dz)
+    dp -= StiffImpulses(model, state).changes(twist, dz, dV)
+    dp = np.concatenate([dp, tangent.momentum_changes(state, twist)])
+    still = np.zeros((zeros, dz.shape[1]))
+    return Directions(np.concatenate([dz, still]), dp, np.concatenate([dV, still]))
+
+
+class _Parameter:
+    """A number of a model, and models with it a little smaller or larger."""
+
+    def __init__(self, model: Model, name: Hashable, what: str) -> None:
+        value = np.asarray(_value(model, name, what), float)
+        label = f"{what!r} of {name!r}"
+        if value.size != 1:
+            raise ValueError(f"{label} is {value.size} numbers; derivatives are by single ones")
+        self.number = value.item()
+        if self.number == 0.0:
+            raise ValueError(f"{label} is 0, where equations are others; start from a small number")
+        self._model, self._name, self._what = model, name, what
+        self._others = [self._other(-PART)]
+
+    def _other(self, part: float) -> tuple[Model, float]:
+        changed = {self._name: {self._what: self.number * (1.0 + part)}}
+        return variant(self._model, changed), part * self.number
+
+    def constants(self, near: NearModel | None) -> Changed:
+        """Constants of the model, or of a near one, with the number changed, and by how much."""
+        for k, part in enumerate((-PART, PART)):
+            if k == len(self._others):
+                self._others.append(self._other(part))
+            other, change = self._others[k]
+            like = other.stiff == self._model.stiff
+            if near is None:
+                tables = other.tables.constant
+            else:
+                assert other.near is not None
+                found = other.near.of(near.pairs).arrays
+                tables = found.constant
+                like = like and np.array_equal(found.plan, near.arrays.plan)
+            if like:  # the same springs and dampers are stiff at one of both, as planes are tied
+                break
+        return tables, change
 
 
 def _value(model: Model, name: Hashable, what: str) -> Any:

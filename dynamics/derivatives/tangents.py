@@ -46,10 +46,6 @@ def check_offered(model: Model) -> None:
         raise NotImplementedError(
             'linearize a model of order 2 in the "second order" form, the defaults'
         )
-    if model.near is not None:
-        raise NotImplementedError(
-            "derivatives are not offered with collide; declare the pairs that touch by add_contact"
-        )
 
 
 class Directions:

@@ -375,7 +375,7 @@ class NearModels:
         if planes.size:
             twists = np.zeros((near.n_bodies, layout.TWIST))
             twists[: self.model.n_bodies] = coordinates.twists_of(self.model, state)
-            self._place(near, after, planes, twists)
+            self.place(near, after, planes, twists)
         return Entry(near, after, watch)
 
     def remembered(self, state: State) -> Entry | None:
@@ -439,7 +439,7 @@ class NearModels:
         count = carrying.carry(
             old.tables(), near.tables(), self.model.n_rows, state.data, after.data, fresh
         )
-        self._place(near, after, fresh[:count])
+        self.place(near, after, fresh[:count])
         return after
 
     def resume(
@@ -482,7 +482,7 @@ class NearModels:
         )  # fmt: skip
         return energy
 
-    def _place(
+    def place(
         self, near: NearModel, state: State, fresh: Ints, twists: Float | None = None
     ) -> None:
         """Put planes between the shapes of some pairs, moving with the body they are tied to.

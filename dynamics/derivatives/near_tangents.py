@@ -1,0 +1,265 @@
+"""Directions of a model that finds its contacts: planes between near shapes move with bodies.
+
+A step is differentiated in its near model. The directions of planes that both bodies press on go
+from step to step; one that is new, or laid anew before a step (`kernels.collisions.planes`),
+changes with the bodies that it is laid between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import interrupts, rotation
+from dynamics.derivatives.tangents import Directions
+from dynamics.kernels.base import layout, step_info
+from dynamics.kernels.collisions import broad_phase
+from dynamics.kernels.collisions.planes import BOTH, find_pressed, lay_idle, separate_contacts
+from dynamics.kernels.rows.curvature import STEP, nudge
+from dynamics.kinematics.diagnosis import failure
+from dynamics.kinematics.near_models import NearModel
+from dynamics.kinematics.near_run import NearRun, Part
+from dynamics.state import State
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+__all__ = ["NearStep", "final_step", "near_step", "step_between"]
+
+Float = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearStep:
+    """Start of a step in its near model.
+
+    Attributes
+    ----------
+    near : NearModel
+    state : State
+        Of the near model, its idle planes laid.
+    slopes : dict
+        Of the poses of planes that are laid, by the poses of the two bodies: shape (6, 12), by
+        number of the plane.
+    """
+
+    near: NearModel
+    state: State
+    slopes: dict[int, Float]
+
+    @classmethod
+    def of(cls, near: NearModel, state: State, lays: bool, fresh: Container[int] = ()) -> NearStep:
+        """Step from a state of a near model.
+
+        ``lays`` says that it lays its idle planes. Else they are where they were placed, as are
+        the ``fresh`` ones, by number, of shapes too close to be found apart again.
+        """
+        n, arrays = near.owner.model.n_bodies, near.arrays
+        solids, h = near.owner.shapes.solids, near.owner.model.timestep
+        pressed, apart = np.zeros(len(near.placing[0]), np.int64), np.empty(5)
+        if pressed.size:
+            find_pressed(arrays.plan, arrays.constant, h, near.placing[1], n, state.data, pressed)
+        idle = [
+            k
+            for k in np.flatnonzero(pressed != BOTH).tolist()
+            if not lays
+            or k in fresh
+            or separate_contacts(solids, near.placing, k, n, state.data, apart)
+        ]
+        if lays:
+            lay_idle(
+                arrays.plan, arrays.constant, solids, near.placing, h, n, pressed, apart,
+                state.data, np.zeros(step_info.INFO_SIZE),
+            )  # fmt: skip
+        return cls(near, state, {k: laid_slopes(near, state, k) for k in idle})
+
+    def widened(self, dz: Float, dV: Float, twist: Float) -> tuple[Float, Float]:
+        """Directions of the bodies, and of planes with them.
+
+        Parameters
+        ----------
+        dz, dV : ndarray of float, shape (k, 6 n)
+            Of poses and velocities.
+        twist : ndarray of float, shape (any, 6)
+            The velocities.
+
+        Returns
+        -------
+        dz, dV : ndarray of float, shape (k, 6 (n + planes))
+            A plane that is not laid rides on its owner.
+        """
+        k, more = len(dz), layout.TWIST * self.near.n_bodies - dz.shape[1]
+        wide_z, wide_V = (np.hstack([one, np.zeros((k, more))]) for one in (dz, dV))
+        at, owners = self.near.placing[:2]
+        pose = self.state.pose
+        for i, (plane, owner) in enumerate(zip(at.tolist(), owners.tolist())):
+            own = slice(layout.TWIST * owner, layout.TWIST * (owner + 1))
+            to = slice(layout.TWIST * plane, layout.TWIST * (plane + 1))
+            R, S = (rotation.to_matrix(pose[body, 3:]) for body in (owner, plane))
+            arm, spin = pose[plane, :3] - pose[owner, :3], R @ twist[owner, 3:]
+            moved, faster = dz[:, own], dV[:, own]
+            turned = moved[:, 3:] @ R.T
+            if i in self.slopes:
+                change = np.hstack([self._changes(dz, body) for body in bodies_of(self.near, i)])
+                change = change @ self.slopes[i].T
+            else:
+                change = np.hstack([moved[:, :3] + np.cross(turned, arm), turned @ S])
+            spun = np.cross(turned, spin) + faster[:, 3:] @ R.T
+            wide_z[:, to] = change
+            wide_V[:, to][:, :3] = faster[:, :3] + np.cross(spun, arm)
+            wide_V[:, to][:, :3] += np.cross(spin, change[:, :3] - moved[:, :3])
+            wide_V[:, to][:, 3:] = spun @ S - np.cross(change[:, 3:], spin @ S)
+        return wide_z, wide_V
+
+    def _changes(self, dz: Float, body: int) -> Float:
+        """Columns of a body; zeros of the world."""
+        if body >= self.near.owner.model.n_bodies:
+            return np.zeros((len(dz), layout.TWIST))
+        return dz[:, layout.TWIST * body : layout.TWIST * (body + 1)]
+
+    def laid_twist(self) -> Float:
+        """Velocities of all bodies that `kernels.collisions.planes.lay_plane` gives to planes.
+
+        Those of the last interval after half a step's fall, shape (6 (n + planes),).
+        """
+        twist, at = self.state.interval_velocity.copy(), layout.BODY_SIZE * np.arange(self.state.n)
+        gravity = self.near.arrays.constant[at[:, None] + layout.GRAVITY + np.arange(3)]
+        twist[:, :3] += 0.5 * self.near.owner.model.timestep * gravity
+        return twist.ravel()
+
+    def entered(self, way: Directions, before: NearModel, heavier: Float) -> Directions:
+        """Directions at the start of the step, from those at the end of the one before.
+
+        Parameters
+        ----------
+        way : Directions
+        before : NearModel
+            Of the step before.
+        heavier : ndarray of float, shape (k, 6 (n + planes))
+            Changes of momenta at `laid_twist`.
+
+        Returns
+        -------
+        Directions
+        """
+        near, n = self.near, layout.TWIST * self.near.owner.model.n_bodies
+        dz, dV = self.widened(way.dz[:, :n], way.dbefore[:, :n], self.state.interval_velocity)
+        at = layout.BODY_SIZE * np.arange(near.n_bodies)[:, None]
+        weights = near.arrays.constant[at + ([layout.MASS] * 3 + [layout.INERTIA] * 3)].ravel()
+        made = Directions(dz, weights * dV + heavier, dV)
+        made.dp[:, :n] = way.dp[:, :n]
+        was = {number: k for k, number in enumerate(planes_of(before))}
+        for k, number in enumerate(planes_of(near)):
+            if k in self.slopes or number not in was:
+                continue
+            to, old = (
+                slice(layout.TWIST * body, layout.TWIST * (body + 1))
+                for body in (near.placing[0][k], before.placing[0][was[number]])
+            )
+            for name in ("dz", "dp", "dbefore"):
+                getattr(made, name)[:, to] = getattr(way, name)[:, old]
+        return made
+
+
+def planes_of(near: NearModel) -> list[int]:
+    """Numbers of the pairs that have a plane, in the order of `NearModel.placing`."""
+    found: list[int] = near.numbers[near.places.plane >= 0].tolist()
+    return found
+
+
+def bodies_of(near: NearModel, k: int) -> list[int]:
+    """Numbers of the bodies that a plane lies between."""
+    shapes = near.owner.shapes.bounds.shapes
+    found: list[int] = shapes[near.placing[3][k], broad_phase.BODY].tolist()
+    return found
+
+
+def laid_slopes(near: NearModel, state: State, k: int) -> Float:
+    """Slopes of a plane's pose by the poses of its bodies, by central differences."""
+    plane, slopes = int(near.placing[0][k]), np.zeros((layout.TWIST, 12))
+    for j in range(12):
+        body = bodies_of(near, k)[j // layout.TWIST]
+        if body >= near.owner.model.n_bodies:
+            continue
+        ends = []
+        for step in (STEP, -STEP):
+            moved = state.copy()
+            nudge(moved.data, layout.POSE * body, j % layout.TWIST, step)
+            near.owner.place(near, moved, np.flatnonzero(near.places.plane == plane))
+            ends.append(moved.pose[plane])
+        turn = rotation.multiply(rotation.conjugate(ends[1][3:]), ends[0][3:])
+        slopes[:3, j] = ends[0][:3] - ends[1][:3]
+        slopes[3:, j] = rotation.to_rotation_vector(turn)
+    return slopes / (2.0 * STEP)
+
+
+def step_between(model: Model, before: Part, now: Part, time: float, lays: bool) -> NearStep:
+    """Step between two records of a motion, each alone in its part.
+
+    Parameters
+    ----------
+    model : Model
+    before, now : Part
+    time : float
+        Of the first record, s.
+    lays : bool
+        Whether the step lays its idle planes.
+
+    Returns
+    -------
+    NearStep
+    """
+    models = model.near
+    assert models is not None
+    old, near = models.of(before.pairs), models.of(now.pairs)
+    state = old.state_of(before.states[-1].copy(), time)
+    fresh: set[int] = set()
+    if before.pairs != now.pairs:
+        state = models.carried(old, state, near)
+        were = set(planes_of(old))
+        fresh = {k for k, number in enumerate(planes_of(near)) if number not in were}
+    return NearStep.of(near, state, lays, fresh)
+
+
+def near_step(model: Model, state: State, control: Float, wrench: Float) -> NearStep:
+    """Step from a state, in the near model in which it is solved.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Left as it is.
+    control, wrench : ndarray of float
+        Of the step.
+
+    Returns
+    -------
+    NearStep
+
+    Raises
+    ------
+    ConvergenceError
+        Where the step's equations were not solved.
+    """
+    models = model.near
+    assert models is not None
+    lays = models.remembered(state) is not None
+    run = NearRun(models, state, 1, (0, control[None], wrench[None]))
+    with interrupts.around(model.tables.callbacks), run:
+        if run.advance(0, 1) == 0:
+            bad = int(run.info[step_info.STATUS])
+            raise failure(models.named(run.near), bad, 0, state.time, run.info)
+    return step_between(model, run.parts[0], run.parts[1], state.time, lays)
+
+
+def final_step(model: Model, last: Part, time: float) -> NearStep:
+    """The last record of a motion, from which no step begins: its planes stay."""
+    models = model.near
+    assert models is not None
+    near = models.of(last.pairs)
+    return NearStep(near, near.state_of(last.states[-1].copy(), time), {})
