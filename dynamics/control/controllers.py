@@ -15,6 +15,7 @@ from dynamics.derivatives.linearization import linearize
 from dynamics.errors import InconsistentStateError, UnknownNameError, check_model
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.kinematics.stiff_momenta import as_if_under
+from dynamics.state import check_state
 from dynamics.tables import inputs
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ class LinearQuadratic:
     space : JointSpace
         Coordinates that x consists of.
     state : State
-        x0.
+        x0, after an interval under the control.
     control : ndarray of float, shape (c,)
         u0.
     A, B : ndarray of float
@@ -288,7 +289,7 @@ class LinearQuadratic:
         R: Float,
     ) -> None:
         self.space, self.control, self.cost = space, control, P
-        self.position, self.velocity = space.read(state)
+        self.position, self.velocity = self._read(state)
         self.gain = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
         self.closed_loop = A - B @ self.gain
 
@@ -297,9 +298,17 @@ class LinearQuadratic:
 
     def __call__(self, state: State, time: float) -> Float:
         """Controls at a state."""
-        q, rate = self.space.read(as_if_under(self.space.model, state, self.control))
+        q, rate = self._read(state)
         error = np.concatenate([self.space.difference(q, self.position), rate - self.velocity])
         return np.asarray(self.control - self.gain @ error)
+
+    def _read(self, state: State) -> Float:
+        """Coordinates and rates as `linearize` has them: before the impulses of contacts."""
+        model = self.space.model
+        check_state(model, state)
+        free = as_if_under(model, state, self.control).copy()
+        free.contacts[: model.late_at] = 0.0
+        return np.asarray(self.space.observed(free.data[None])[0])
 
 
 def lqr(
@@ -376,7 +385,7 @@ def lqr(
             f"the mechanism cannot be stabilized by its {model.n_controls} controls at this state, "
             f"or costs miss a motion that grows: {error}"
         ) from None
-    return LinearQuadratic(space, state, hold, A, B, P, costs[1])
+    return LinearQuadratic(space, after, hold, A, B, P, costs[1])
 
 
 def _largest(W: Float, gain: Float) -> float:

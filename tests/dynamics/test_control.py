@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.kinematics.stiff_momenta import as_if_under
 
@@ -214,6 +215,50 @@ def deviation(feedback, state):
     return np.concatenate(
         feedback.space.read(as_if_under(feedback.space.model, state, np.zeros(2)))
     )
+
+
+@pytest.mark.parametrize("options", [{}, {"compliance": 1e-4}, {"compliance": 1e-3}])
+@pytest.mark.parametrize("found", [False, True])
+def test_a_leg_on_the_floor_moves_as_its_linear_feedback_predicts(options, found):
+    """Rates are those before the impulses of contacts, as `linearize` has them."""
+    mechanism = dy.Mechanism()
+    hip = mechanism.add_body(dy.Box(0.3, 0.3, 0.3, mass=2.0), name="hip", position=(0, 0, 0.8))
+    foot = mechanism.add_body(dy.Sphere(0.1, mass=0.5), name="foot", position=(0, 0, 0.1))
+    mechanism.add_joint(
+        dy.Prismatic(mechanism.world, hip, axis=(0, 0, 1), parent_point=(0, 0, 0.8), name="up")
+    )
+    mechanism.add_joint(
+        dy.Prismatic(
+            hip, foot, axis=(0, 0, 1), parent_point=(0, 0, -0.7), name="leg", actuated=True
+        )
+    )
+    if found:
+        mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+        mechanism.collide(friction=0.5, **options)
+    else:
+        mechanism.add_contact(foot, name="floor", friction=0.5, **options)
+    model, weight = mechanism.finalize(0.01), -2.0 * 9.81
+    pd = dy.ProportionalDerivative(model, 400.0, 60.0)
+    rest = dy.simulate(
+        model, model.initial_state(), 6.0, controller=lambda s, t: pd(s, t) + weight
+    ).final
+    hold = pd(rest, 0.0) + weight
+    feedback = dy.lqr(model, rest, 1.0, 0.1, hold)
+    home = model.step(rest, hold)[0]
+
+    def of(state):
+        return np.concatenate(feedback.space.measured(
+            state.data[None], free_velocities(model, state)[None]
+        )[0])  # fmt: skip
+
+    state = model.step(model.step(home, hold + 0.01)[0], hold - 0.005)[0]
+    x = of(state) - of(home)
+    for _ in range(5):
+        state, _ = model.step(state, feedback(state, 0.0))
+        x = feedback.closed_loop @ x
+        # it moves on from home by up to 2e-9 a step; x is some 2e-5
+        np.testing.assert_allclose(of(state) - of(home), x, atol=2e-8)
+    assert np.abs(x).max() > 1e-5
 
 
 @pytest.mark.parametrize("stiffness", [40.0, 4e3])
