@@ -18,6 +18,7 @@ from dynamics.model import Model
 from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.joint_types import Prismatic, Revolute
 from dynamics.parts.sensors import IMU, ForceTorque, FrameSensor, RangeFinder
+from dynamics.parts.servos import PositionServo
 from dynamics.parts.shapes import Box, Capsule, Sphere
 from dynamics.sensors.suite import Sensors
 from dynamics.simulation import simulate
@@ -63,6 +64,8 @@ def with_queries() -> int:
     kinematics.mass_matrix(state)
     inverse_dynamics(model, state, 0.0)
     linearize(model, state, coordinates="joint")
+    served = _double_pendulum(PositionServo(100.0, 1.0)).finalize(TIMESTEP)
+    linearize(served, served.step(served.initial_state())[0])
     sensitivity(model, state, 2.0 * TIMESTEP, [(last.name, "mass")])
     ends = last.name, list(mechanism.joints)[-1]
     sensors = [IMU(ends[0]), ForceTorque(ends[1]), FrameSensor(ends[0]), RangeFinder(ends[0])]
@@ -86,6 +89,7 @@ def with_near_pairs() -> int:
     state = model.initial_state()
     steps = _run(model, state)  # no pair is near
     motion = simulate(model, state, 1.0)  # it falls down: pairs come and go
+    linearize(model, motion.final)
     return steps + int(motion.info["steps"])
 
 
@@ -110,7 +114,7 @@ def _run(model: Model, state: State) -> int:
     return int(motion.info["steps"])
 
 
-def _double_pendulum() -> Mechanism:
+def _double_pendulum(servo: PositionServo | None = None) -> Mechanism:
     mechanism = Mechanism()
     parent: Any = mechanism.world
     height = 0.0
@@ -124,6 +128,7 @@ def _double_pendulum() -> Mechanism:
                 name=f"{name} hinge",
                 parent_point=(0.0, 0.0, height),
                 child_point=(0.0, 0.0, 0.5),
+                servo=servo,
             )
         )
         parent, height = body, -0.5
