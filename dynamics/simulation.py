@@ -26,6 +26,7 @@ from dynamics.kinematics.event_location import (
 )
 from dynamics.kinematics.near_run import NearRun, chosen_parts, joined
 from dynamics.kinematics.plane_placement import placed
+from dynamics.kinematics.stiff_momenta import with_impulses
 from dynamics.state import State, check_state, interval_of
 from dynamics.tables import inputs
 from dynamics.tables.callbacks import Callback
@@ -162,6 +163,9 @@ def simulate(
             model, state, steps, table, outside, controller, every, start, accuracy, functions,
             progress,
         )  # fmt: skip
+    limited = None if accuracy is None else ErrorControl(model, accuracy)
+    if limited is not None and limited.explicit is not None:
+        state = with_impulses(model, state)
     given, first = [state], _is_discrete(model, start) and steps > 0
     if first:
         control = table[0]
@@ -171,12 +175,11 @@ def simulate(
         check_apart(model, given[1], CONSISTENT)
         table, outside = table[min(1, len(table) - 1) :], outside[min(1, len(outside) - 1) :]
     space = (model.workspace if workspace is None else workspace).free()
-    kernel, work, control = model.kernel, space.work, None
+    kernel, work, tables = model.kernel, space.work, space.step_tables
     found: list[Event] = []
     used: Float | None = None
-    if accuracy is not None:
-        control = ErrorControl(model, accuracy)
-        kernel, work = control.kernel, control.work(space)
+    if limited is not None:
+        kernel, work, tables = limited.kernel, limited.work(space), limited.tables(space)
     stride, run_steps = (1, steps - 1) if first else (1 if functions else every, steps)
     record = np.empty((run_steps // stride, state.data.size + 2))
     call = None
@@ -193,11 +196,11 @@ def simulate(
         took = 0
         while took < count:
             took += int(kernel.simulate(
-                *space.step_tables, model.timestep, model.settings, count - took, stride,
+                *tables, model.timestep, model.settings, count - took, stride,
                 (0 if call is None else call.address, table, outside), None, now.data, work,
                 space.step_solver, (record, info, totals),
             ))  # fmt: skip
-            if control is None or control.take_events(model, found):
+            if limited is None or limited.take_events(model, found):
                 break
         return took
 
@@ -236,7 +239,8 @@ def simulate(
         put_in = put_in if used is None else put_in[: max(1, done + first)]
         trajectory = Trajectory(model, time, states[chosen], put_in, _what(totals, done, info))
         trajectory.intervals, trajectory.events = intervals[chosen], _events(found, search)
-        if done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0 and ended is None:
+        whole = done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0
+        if whole and ended is None and (limited is None or limited.explicit is None):
             last = trajectory.final
             kicked = now.data if space.first_order else None
             trajectory.memory = space.memory(last, kicked, float(totals[run_totals.END_TIME]), info)

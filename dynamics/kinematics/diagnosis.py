@@ -18,6 +18,7 @@ from dynamics.kernels.base.step_info import (
     WORST_BODY,
 )
 from dynamics.kernels.stepping.substeps import DEPTH
+from dynamics.tables.error_control import explicit_tables
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -66,16 +67,11 @@ def failure(
     shortest = f"intervals of {wanted:.1e} s" if wanted > 0.0 else f"{2**DEPTH} intervals"
     if bad == status.INACCURATE:
         body = list(model.tables.body_index)[int(info[WORST_BODY])]
-        implicit = int(model.tables.plan[layout.STIFF_NUMBERS]) > 0
-        hint = (
-            ". Servos, and springs and dampers that are too stiff for the timestep, are of first "
-            "order, which asks for short intervals"
-        )
         return ConvergenceError(
             f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}: the error of body {body!r} is "
             f"{info[LEAST_ERROR]:.1e} times what it may be, even in {shortest} and 2^18 of "
             "them in a step. Use a larger accuracy, or look at the forces and contacts of that "
-            "body" + hint * implicit,
+            f"body{_first_order(model)}",
             step,
             residual,
             body,
@@ -99,6 +95,22 @@ def failure(
         step,
         residual,
         name,
+    )
+
+
+def _first_order(model: Model) -> str:
+    """Reason of short intervals in a run with an accuracy."""
+    if not int(model.tables.plan[layout.STIFF_NUMBERS]):
+        return ""
+    if explicit_tables(model) is None:
+        return (
+            ". Servos and compliant contacts, and springs and dampers that are too stiff for the "
+            "timestep next to them, are of first order, which asks for short intervals"
+        )
+    stiff = " and ".join([*model.stiff, "drags"][:2])
+    return (
+        f". Stiff forces, as of the {stiff}, change velocities by what rounding leaves of "
+        "positions: start where they are in balance, make them softer or their bodies heavier"
     )
 
 

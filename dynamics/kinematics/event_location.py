@@ -238,15 +238,15 @@ def part_of_step(
     ConvergenceError
     """
     space, now = Workspace(model), state.copy()
-    kernel, work, now.memory = model.kernel, space.work, None
+    kernel, work, tables, now.memory = model.kernel, space.work, space.step_tables, None
     if accuracy is not None:
-        error_control = ErrorControl(model, accuracy)
-        kernel, work = error_control.kernel, error_control.work(space)
+        limited = ErrorControl(model, accuracy)
+        kernel, work, tables = limited.kernel, limited.work(space), limited.tables(space)
     info, totals = np.zeros(step_info.INFO_SIZE), np.zeros(run_totals.TOTALS_SIZE)
     record = np.empty((1, now.data.size + 2))
     totals[run_totals.END_TIME], totals[run_totals.RESUMED] = space.begin(now, info)
     done = kernel.simulate(
-        *space.step_tables, length, model.settings, 1, 1, (0, control[None], wrench[None]), None,
+        *tables, length, model.settings, 1, 1, (0, control[None], wrench[None]), None,
         now.data, work, space.step_solver, (record, info, totals),
     )  # fmt: skip
     if not done:

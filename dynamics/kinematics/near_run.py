@@ -14,6 +14,7 @@ from dynamics.kernels.base import layout, run_totals, step_info
 from dynamics.kernels.collisions import watch as watching
 from dynamics.kinematics.event_location import part_of_step
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModel, NearModels
+from dynamics.kinematics.stiff_momenta import with_impulses
 from dynamics.state import State, interval_of
 from dynamics.tables.error_control import ErrorControl, Event
 from dynamics.tables.workspace import Workspace
@@ -79,11 +80,15 @@ class NearRun:
         entry = models.entry(state)
         assert entry.watch is not None
         self.near, self.state = entry.near, entry.state.copy()
+        if accuracy is not None and ErrorControl(models.model, accuracy).explicit is not None:
+            self.state = with_impulses(self.near.model, self.state)
         self.search = models.search(entry.watch, entry.near.numbers)
         self.state.interval = state.interval
         self.info = np.zeros(step_info.INFO_SIZE)
         self.totals = np.zeros(run_totals.TOTALS_SIZE)
         self._kept: list[Float] = []
+
+    _control: ErrorControl | None
 
     def __enter__(self) -> NearRun:
         self.space = self._free(self.near)
@@ -110,10 +115,11 @@ class NearRun:
     def _look_out(self) -> None:
         """Arrays of the watch and of error control in this near model."""
         self._kernel, self._work = self.models.model.kernel, self.space.work
-        self._control: ErrorControl | None = None
+        self._tables, self._control = self.space.step_tables, None
         if self.accuracy is not None:
-            self._control = ErrorControl(self.near.model, self.accuracy)
-            self._kernel, self._work = self._control.kernel, self._control.work(self.space)
+            limited = ErrorControl(self.near.model, self.accuracy, self.models.model)
+            self._kernel, self._work = limited.kernel, limited.work(self.space)
+            self._tables, self._control = limited.tables(self.space), limited
         sizes = self.state.data.size, self.space.given, self.info.size
         self._watched: Any = self.search.arrays(*sizes, self.near.placing)
         self._acting: tuple[Any, ...] | None = None
@@ -126,7 +132,7 @@ class NearRun:
             model, space = self.models.model, self.space
             flags = self.search.flags
             steps = int(self._kernel.simulate(
-                *space.step_tables, model.timestep, model.settings, count - took, self.every,
+                *self._tables, model.timestep, model.settings, count - took, self.every,
                 self.inputs, self._watched, self.state.data, self._work, space.step_solver,
                 (record, self.info, self.totals),
             ))  # fmt: skip
@@ -222,7 +228,8 @@ class NearRun:
         """Where the run is, with its state."""
         state.time = time
         end = float(self.totals[run_totals.END_TIME])
-        state.memory = self.space.memory(state, None, end, self.info)
+        if self._control is None or self._control.explicit is None:
+            state.memory = self.space.memory(state, None, end, self.info)
         entry = Entry(self.near, state, self.search.watch)
         return NearMemory(self.models, state.data[self.near.columns].tobytes(), entry)
 

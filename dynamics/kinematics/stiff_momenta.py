@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows.stiff_forces import KEPT
+from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.momenta import places_of, slopes_of, turned_rows
 
 if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.state import State
 
-__all__ = ["StiffImpulses", "as_if_under"]
+__all__ = ["StiffImpulses", "as_if_under", "with_impulses"]
 
 Float = NDArray[np.float64]
 
@@ -51,6 +52,28 @@ def as_if_under(model: Model, state: State, control: Float) -> State:
     count = kept.size // KEPT
     served = (late.gain[:count] != 0.0) & (kept[1::KEPT] == 1.0)
     kept[::KEPT][served] = held[:count][served]
+    return moved
+
+
+def with_impulses(model: Model, state: State) -> State:
+    """A state whose momenta hold the impulses of stiff forces next to it, with no interval before.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+
+    Returns
+    -------
+    State
+        The given one where it has no such impulses.
+    """
+    late = StiffImpulses(model, state)
+    if not late.live:
+        return state
+    moved = state.copy()
+    moved.momentum.ravel()[:] += late.impulses(free_velocities(model, state))
+    moved.contacts[model.late_at :] = 0.0
     return moved
 
 

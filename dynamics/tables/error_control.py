@@ -13,6 +13,8 @@ from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.settings import CONTACT_TOLERANCE, SETTINGS_SIZE, TOLERANCE
 from dynamics.kernels.error_control import touch
 from dynamics.parts.tendons import sliders_of
+from dynamics.tables.finalize import longest_explicit
+from dynamics.tables.records import BODY, GROUP, HEADER, ROW_CONSTANTS, view
 from dynamics.tables.units import planes_of
 
 if TYPE_CHECKING:
@@ -66,15 +68,23 @@ class ErrorControl:
     ----------
     kernel : module
         With ``simulate``.
+    explicit : tuple of ndarray, or None
+        Plan and constants with half kicks, which are of second order, of what is stiff for the
+        timestep; None where nothing is, or it cannot be. Error control finds the intervals that
+        springs are stable in. Dampers are stable in any.
     """
 
-    def __init__(self, model: Model, accuracy: float) -> None:
+    def __init__(self, model: Model, accuracy: float, whole: Model | None = None) -> None:
         from dynamics.kernels.error_control import galerkin, second_order
 
         self.kernel = second_order if model.stages is None else galerkin
         self.order = model.order
         sharpness = (touch.EVENT * accuracy / longest(model)) ** 2
-        self.goal = np.array([accuracy, unseen(model), model.order, sharpness])
+        free = _longest_explicit(whole or model)
+        self.explicit: tuple[Any, Any] | None = None
+        if free < model.timestep:  # for which something is stiff
+            self.explicit = explicit_tables(model)
+        self.goal = np.array([accuracy, unseen(model, free), model.order, sharpness])
         contacts = int(model.tables.plan[layout.CONTACTS])
         self.held = np.zeros((contacts, touch.HELD_SIZE))
         self.held[:, [touch.CODE, touch.SHUT]] = -1.0
@@ -119,6 +129,10 @@ class ErrorControl:
         self.count[:] = 0
         return room
 
+    def tables(self, space: Workspace) -> tuple[Any, ...]:
+        """Plan, constants and program of its steps."""
+        return space.step_tables if self.explicit is None else (*self.explicit, space.program)
+
     def work(self, space: Workspace) -> tuple[Any, ...]:
         """Workspace of its steps around that of a run."""
         size, m = space.tables.state_size, layout.TWIST * len(self.counted)
@@ -146,11 +160,49 @@ def touching(model: Model) -> bool:
     return int(model.tables.plan[layout.CONTACTS]) > 0 or model.near is not None
 
 
-def unseen(model: Model) -> float:
-    """Difference of two states that Newton's tolerance explains, m and rad."""
+def unseen(model: Model, free: float = math.inf) -> float:
+    """Difference of two states that Newton's tolerance or rounding explains, m and rad.
+
+    Poses are rounded by eps l, which makes eps l / h of the velocity of an interval and eps l c of
+    the impulse of a damper, however short the interval is. With two bodies in two states,
+    velocities times the unit of time t differ by 4 eps l t c / m. ``free`` is 2 m / c of the
+    stiffest damper.
+    """
+    rounding = 4.0 * np.finfo(float).eps * longest(model) * 2.0 * time_of(model) / free
     if touching(model):
-        return LEFT * longest(model) * float(model.settings[CONTACT_TOLERANCE])
-    return ROUNDED * longest(model) * float(model.settings[TOLERANCE])
+        return max(rounding, LEFT * longest(model) * float(model.settings[CONTACT_TOLERANCE]))
+    return max(rounding, ROUNDED * longest(model) * float(model.settings[TOLERANCE]))
+
+
+def _longest_explicit(model: Model) -> float:
+    """`finalize.longest_explicit` of a model, found once."""
+    if not int(model.tables.plan[layout.STIFF_NUMBERS]):
+        return model.timestep
+    if "longest explicit" not in model.structures:
+        found = longest_explicit(model.mechanism, model.timestep)
+        model.structures["longest explicit"] = found
+    return float(model.structures["longest explicit"])
+
+
+def explicit_tables(model: Model) -> tuple[Any, Any] | None:
+    """Plan and constants with all springs, dampers and drags at half kicks.
+
+    None where servos or compliant contacts are implicit whatever the interval.
+    """
+    plan, constant = model.tables.plan.copy(), model.tables.constant.copy()
+    header = view(plan, HEADER, 0, 1)[0]
+    groups = view(plan, GROUP, header["group_at"], header["groups"])[header["joints"] :]
+    rows = view(constant, ROW_CONSTANTS, header["row_constant_at"], header["all_rows"])
+    forces = rows[groups["first_row"].min(initial=len(rows)) :]
+    served = (forces["gain"] != 0.0) | (forces["implicit_damping"] != 0.0)
+    if served.any() or plan[layout.SOFT_CONTACTS]:
+        return None
+    forces["stiffness"] += forces["implicit_stiffness"]
+    forces["implicit_stiffness"], forces["theta"] = 0.0, 0.5
+    view(constant, BODY, 0, model.n_bodies)["drag_theta"] = 0.5
+    plan[layout.STIFF_NUMBERS] = 0
+    plan.setflags(write=False)
+    return plan, constant
 
 
 def longest(model: Model) -> float:
@@ -158,6 +210,12 @@ def longest(model: Model) -> float:
     bodies = model.tables.constant[: layout.BODY_SIZE * model.n_bodies]
     extents = bodies.reshape(-1, layout.BODY_SIZE)[:, layout.EXTENT]
     return float((1.0 / extents).max())
+
+
+def time_of(model: Model) -> float:
+    """Largest unit of time l / v of the parts, s."""
+    bodies = model.tables.constant[: layout.BODY_SIZE * model.n_bodies]
+    return float(bodies.reshape(-1, layout.BODY_SIZE)[:, layout.PACE + 3].max())
 
 
 def slowness(model: Model) -> float:

@@ -38,7 +38,7 @@ from dynamics.tables.records import (
     ROW_CONSTANTS,
     view,
 )
-from dynamics.tables.stiffness import stiff_drags, stiff_rows
+from dynamics.tables.stiffness import longest_dragged, stiff_drags, stiff_rows
 from dynamics.tables.units import LIGHTEST, Unit, is_angle, lighter, planes_of, units_of
 
 if TYPE_CHECKING:
@@ -158,11 +158,7 @@ def tables_of(
         joints, springs = _with_springs(joints)
         forces += springs
     tendons = mechanism.tendons.values()
-    driven = {one.name: 1.0 / sum(map(looseness, terms(one, mechanism))) for one in tendons}
-    for group in forces:
-        group.theta[:] = 0.5  # dampers by the trapezoidal rule
-        group.driven = driven.get(getattr(group.source, "name", None), 0.0)
-    longest = stiff_rows(forces, timestep, order)
+    longest = _stiff_forces(mechanism, forces, timestep, order)
     stiff = tuple(longest)
     if stiff and order > 2:
         label = min(stiff, key=longest.__getitem__)
@@ -272,6 +268,36 @@ def tables_of(
         stiff,
         (*calls, *distances, *users, *more_users),
     )
+
+
+def _stiff_forces(
+    mechanism: Mechanism, forces: list[Group], timestep: float, order: int
+) -> dict[str, float]:
+    """`stiff_rows` of all forces, whose dampers are first those of the trapezoidal rule."""
+    tendons = mechanism.tendons.values()
+    driven = {one.name: 1.0 / sum(map(looseness, terms(one, mechanism))) for one in tendons}
+    for group in forces:
+        group.theta[:] = 0.5
+        group.driven = driven.get(getattr(group.source, "name", None), 0.0)
+    return stiff_rows(forces, timestep, order)
+
+
+def longest_explicit(mechanism: Mechanism, timestep: float) -> float:
+    """Longest interval of order 2 for which no spring, damper or drag is stiff.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    timestep : float
+        s; what is not stiff for it counts as if it were at its bound.
+
+    Returns
+    -------
+    float
+        s.
+    """
+    found = _stiff_forces(mechanism, _forces(mechanism)[0], timestep, 2).values()
+    return min([timestep, *found, longest_dragged(mechanism.bodies.values())])
 
 
 def _constraint(joint: Joint, in_loop: bool, units: dict[Hashable, Unit]) -> Group:

@@ -13,6 +13,7 @@ where all its coordinates are 0. Whatever else hangs on them only adds inertia.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -215,10 +216,20 @@ def stiff_drags(bodies: Iterable[Any], timestep: float) -> Float:
     -------
     ndarray of float, shape (n,)
     """
+    return np.where(timestep * _drag_rates(bodies) > EXPLICIT[2], 1.0, 0.5)
+
+
+def longest_dragged(bodies: Iterable[Any]) -> float:
+    """Longest interval for which no drag is stiff, s."""
+    rate = float(_drag_rates(bodies).max(initial=0.0))
+    return EXPLICIT[2] / rate if rate > 0.0 else math.inf
+
+
+def _drag_rates(bodies: Iterable[Any]) -> Float:
+    """Largest c / m of each body's drags, 1/s."""
     chosen = list(bodies)
     drag, spin_drag, mass = (
         np.array([getattr(body, name) for body in chosen]) for name in ("drag", "spin_drag", "mass")
     )
     thin = np.linalg.eigvalsh([body.inertia for body in chosen])[:, 0]
-    most = np.maximum(drag / mass, spin_drag / thin)
-    return np.where(timestep * most > EXPLICIT[2], 1.0, 0.5)
+    return np.asarray(np.maximum(drag / mass, spin_drag / thin))

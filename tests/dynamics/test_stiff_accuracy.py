@@ -1,0 +1,203 @@
+"""Stiff springs, dampers and drags in runs with an accuracy: second order, by hand and by trees."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+
+from .test_error_control import wheel
+
+#: Inertia of the wheel, rate of a damper and frequency of a spring with which steps of 0.05 s are
+#: stiff: h c / I = 10, (h omega)^2 = 9.
+INERTIA, RATE, OMEGA = 0.5, 200.0, 60.0
+DAMPED = {"inertia": INERTIA, "damping": RATE * INERTIA}
+SPRUNG = {"inertia": INERTIA, "stiffness": OMEGA**2 * INERTIA}
+
+
+def test_a_stiff_damper_slows_a_wheel_as_it_should():
+    model, state = wheel(rate=5.0, **DAMPED)
+    assert model.stiff
+    counts = []
+    for accuracy in (1e-3, 1e-5):
+        motion = dy.simulate(model, state, 0.1, accuracy=accuracy)
+
+        # q = (v / r) (1 - exp(-r t)) and q' = v exp(-r t)
+        angle, rate = (one[0] for one in model.joint(motion.final, "axle"))
+        assert abs(angle - 5.0 / RATE) < accuracy * 0.1
+        assert abs(rate) < accuracy
+        counts.append(motion.info["intervals_per_step"])
+
+    # of second order: intervals are as many as one over the root of the accuracy
+    assert counts[1] / counts[0] == pytest.approx(10.0, rel=0.1)
+
+
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-3])
+def test_a_stiff_spring_swings_and_keeps_its_energy(accuracy):
+    model, state = wheel(rate=1.0, **SPRUNG)
+    assert model.stiff
+
+    motion = dy.simulate(model, state, 0.5, accuracy=accuracy)
+
+    angle = motion.joint("axle")
+    assert np.abs(angle - np.sin(OMEGA * motion.time) / OMEGA).max() < 0.5 * accuracy
+    assert np.ptp(motion.energy()) < 2.0 * accuracy * motion.energy()[0]
+
+
+def test_a_stiff_drag_stops_a_ball():
+    mechanism = dy.Mechanism()
+    mechanism.add_body(dy.Sphere(0.1, mass=0.1), name="ball", drag=40.0)
+    model = mechanism.finalize(0.05)
+    assert model.tables.plan[dy.kernels.base.layout.STIFF_NUMBERS] > 0
+    state = model.initial_state()
+    model.set_body(state, "ball", velocity=(3.0, 0.0, 0.0))
+
+    motion = dy.simulate(model, state, 0.2, accuracy=1e-5)
+
+    # x' = v exp(-r t), and falls with g / r; r = c / m = 400
+    x, _, z = motion.final.pose[0, :3]
+    assert abs(x - 3.0 / 400.0) < 0.2e-5
+    assert abs(z + 9.81 / 400.0 * (0.2 - 1.0 / 400.0)) < 0.2e-5
+
+
+@pytest.mark.parametrize("numbers", [DAMPED, SPRUNG])
+def test_states_go_on_from_runs_without_an_accuracy_and_back(numbers):
+    model, state = wheel(rate=5.0, **numbers)
+    first = dy.simulate(model, state, 0.2).final
+    assert first.contacts[model.late_at] > 0.0  # forces of half an interval are not in its momenta
+
+    fine = dy.simulate(model, first, 0.1, accuracy=1e-4)
+    last = dy.simulate(model, fine.final, 0.2)
+
+    for before, after in ((first, fine[0]), (fine.final, last[0])):
+        np.testing.assert_allclose(
+            model.velocities(after), model.velocities(before), rtol=1e-12, atol=1e-14
+        )
+    assert fine.final.contacts[model.late_at] == 0.0
+    q, v = (float(one[0]) for one in model.joint(first, "axle"))
+    angle = fine.joint("axle")[-1]
+    if numbers is SPRUNG:
+        exact = q * np.cos(OMEGA * 0.1) + v / OMEGA * np.sin(OMEGA * 0.1)
+    else:
+        exact = q + v / RATE * (1.0 - np.exp(-RATE * 0.1))
+    assert abs(angle - exact) < 1e-5
+
+
+def unit(axis):
+    return axis / np.linalg.norm(axis)
+
+
+def tree(seed):
+    """Boxes of all sizes on hinges and slides, some of them stiff, and a start."""
+    rng = np.random.default_rng(seed)
+    mechanism = dy.Mechanism()
+    bodies = [mechanism.world]
+    for k in range(int(rng.integers(2, 6))):
+        size, mass = 10 ** rng.uniform(-1.2, 0.0), 10 ** rng.uniform(-2.5, 0.5)
+        body = mechanism.add_body(dy.Box(size, 0.4 * size, 0.3 * size, mass=mass), name=f"b{k}")
+        parent = bodies[int(rng.integers(len(bodies)))]
+        kind = dy.Revolute if rng.random() < 0.7 else dy.Prismatic
+        mechanism.add_joint(
+            kind(
+                parent, body, axis=unit(rng.normal(size=3)), name=f"j{k}",
+                stiffness=10 ** rng.uniform(-1.0, 2.5), damping=10 ** rng.uniform(-3.0, 0.5),
+                parent_point=0.2 * rng.normal(size=3), child_point=0.5 * size * rng.normal(size=3),
+            )
+        )  # fmt: skip
+        bodies.append(body)
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    for k in range(len(bodies) - 1):
+        model.set_joint(state, f"j{k}", 0.3 * rng.normal(), 0.5 * rng.normal())
+    return model, state
+
+
+@pytest.mark.parametrize("seed", [1, 2, 6, 9, 10, 12])
+def test_trees_with_stiff_joints_reach_any_accuracy(seed):
+    model, state = tree(seed)
+    assert model.stiff
+
+    ends = [
+        dy.simulate(model, state, 0.1, accuracy=accuracy).final.pose
+        for accuracy in (1e-2, 1e-3, 1e-4, 1e-5)
+    ]
+
+    for accuracy, end in zip((1e-2, 1e-3, 1e-4), ends):
+        assert np.abs(end - ends[-1]).max() < 0.1 * accuracy
+
+
+def test_near_models_go_with_stiff_dampers():
+    ends = []
+    for declared in (False, True):
+        mechanism = dy.Mechanism()
+        rod = mechanism.add_body(dy.Capsule(0.05, 0.5, mass=1.0), name="rod")
+        ball = mechanism.add_body(dy.Sphere(0.1, mass=0.05), name="ball")
+        mechanism.add_joint(
+            dy.Revolute(mechanism.world, rod, axis=(0, 1, 0), child_point=(0, 0, 0.3), name="a")
+        )
+        mechanism.add_joint(
+            dy.Revolute(
+                rod, ball, axis=(0, 1, 0), parent_point=(0, 0, -0.4), child_point=(0.1, 0, 0),
+                damping=1.0, name="b",
+            )
+        )  # fmt: skip
+        if declared:
+            mechanism.add_contact(
+                ball, against_shape=dy.HalfSpace(point=(0, 0, -0.82)), name="floor"
+            )
+        else:
+            mechanism.add_obstacle(dy.HalfSpace(point=(0, 0, -0.82)), name="floor")
+            mechanism.collide()
+        model = mechanism.finalize(0.02)
+        assert model.stiff
+        state = model.initial_state()
+        model.set_joint(state, "a", 0.8)
+        motion = dy.simulate(model, state, 0.6, accuracy=1e-4)
+        assert motion.contacts  # near the floor, without touching it
+        ends.append(motion.final.pose)
+
+    assert np.abs(ends[0] - ends[1]).max() < 1e-6
+
+
+def test_events_are_located_in_parts_of_steps_with_stiff_dampers():
+    model, state = wheel(rate=5.0, **DAMPED)
+
+    motion = dy.simulate(
+        model, state, 0.1, accuracy=1e-5, events=lambda time, s: model.joint(s, "axle")[0][0] - 0.01
+    )
+
+    # 0.01 = (v / r) (1 - exp(-r t))
+    (event,) = motion.events
+    assert abs(event.time + np.log(1.0 - 0.01 * RATE / 5.0) / RATE) < 1e-6
+
+
+def test_servos_stay_of_first_order_and_the_error_says_so():
+    mechanism = dy.Mechanism()
+    body = mechanism.add_body(mass=1.0, inertia=0.5 * np.eye(3), name="wheel")
+    mechanism.add_joint(
+        dy.Revolute(
+            mechanism.world, body, axis=(0, 1, 0), servo=dy.PositionServo(1e4, 100.0), name="axle"
+        )
+    )
+    model = mechanism.finalize(0.05)
+
+    with pytest.raises(dy.ConvergenceError, match="Servos and compliant contacts, .* first order"):
+        dy.simulate(model, model.initial_state(), 0.1, controls=[1.0], accuracy=1e-7)
+
+
+def test_springs_that_start_far_out_of_balance_drown_in_rounding_and_the_error_says_so():
+    mechanism = dy.Mechanism()
+    rod = mechanism.add_body(dy.Box(0.02, 0.02, 0.1, mass=0.01), name="rod")
+    mechanism.add_joint(
+        dy.Revolute(
+            mechanism.world, rod, axis=(0, 1, 0), child_point=(0, 0, 0.05), name="hinge",
+            stiffness=1e4, damping=10.0,
+        )
+    )  # fmt: skip
+    model = mechanism.finalize(0.02)
+    state = model.initial_state()
+    model.set_joint(state, "hinge", 1.0)
+
+    with pytest.raises(
+        dy.ConvergenceError, match="spring of joint 'hinge' .* start where they are"
+    ):
+        dy.simulate(model, state, 0.1, accuracy=1e-6)
