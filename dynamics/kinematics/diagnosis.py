@@ -65,6 +65,8 @@ def failure(
     residual, violation = float(info[VELOCITY_ERROR]), float(info[VIOLATION])
     wanted = float(info[WANTED_LENGTH])
     shortest = f"intervals of {wanted:.1e} s" if wanted > 0.0 else f"{2**DEPTH} intervals"
+    if not wanted > 0.0 and model.stages is None:
+        shortest += " and in shorter ones of several lengths"
     if bad == status.INACCURATE:
         body = list(model.tables.body_index)[int(info[WORST_BODY])]
         return ConvergenceError(

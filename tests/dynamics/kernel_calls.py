@@ -19,7 +19,7 @@ def planar_place(plan):
     """Place of the work arrays of `Planar` in a workspace of order 2."""
     state = layout.state_size(*(int(plan[k]) for k in (layout.BODIES, layout.ROWS, layout.SLOTS)))
     state += int(plan[layout.STIFF_NUMBERS])
-    return lasting(plan) + (2 if plan[layout.CONTACTS] > 0 else 1) * state
+    return lasting(plan) + 2 * state
 
 
 @kernel

@@ -297,7 +297,7 @@ def work_size(
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
-    saved = (2 if contacts else 1) * state_size(bodies, rows, slots + lates) + 6 * TWIST * bodies
+    saved = 2 * state_size(bodies, rows, slots + lates) + 6 * TWIST * bodies
     settled = GAUSS_SEIDEL_WORK + 2 * COLUMNS * unknowns if contacts else 0
     touching = contact_work_size(contacts, bodies) + settled
     return 2 * node + (3 + STORED) * unknowns + saved + slots + touching + planar

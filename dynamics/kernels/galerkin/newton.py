@@ -98,4 +98,10 @@ def solve(plan, program, equations, rough, work, solver):
         linear.solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
 
 
-attempt = make_attempt(evaluate, factorize, suit, solve)
+@inlined
+def drowns(plan, constant, equations, work):
+    """Rounding is not estimated."""
+    return False
+
+
+attempt = make_attempt(evaluate, factorize, suit, solve, drowns)

@@ -49,8 +49,8 @@ class Goal(NamedTuple):
     closed: Any  # of constraints, over the unit of length, or rad
 
 
-def make_attempt(evaluate, factorize, suit, solve):
-    """Kernel `attempt` of the module of some ``equations``, whose four functions it calls.
+def make_attempt(evaluate, factorize, suit, solve, drowns):
+    """Kernel `attempt` of the module of some ``equations``, whose five functions it calls.
 
     The module has to assign it to that name: machine code is found by module and name.
 
@@ -60,7 +60,8 @@ def make_attempt(evaluate, factorize, suit, solve):
     ``factorize(plan, constant, program, equations, rough, part, work, solver)`` factorizes the
     matrix at ``work.x``, with a part of the loops' regularization. ``solve(plan, program,
     equations, rough, work, solver)`` writes the change ``work.dx`` by these factors, which later
-    residuals may not ``suit(plan, constant, equations, solver)``.
+    residuals may not ``suit(plan, constant, equations, solver)``. ``drowns(plan, constant,
+    equations, work)`` says whether the residual of bodies is no more than its rounding.
     """
 
     def attempt(
@@ -135,8 +136,11 @@ def make_attempt(evaluate, factorize, suit, solve):
                 worst, opened, merit = evaluate(plan, constant, equations, work)
                 if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                     break
-                if exact and part == 1.0 and worst <= NEAR * level and opened <= NEAR * closed:
-                    break
+                if exact and part == 1.0:
+                    if opened <= closed and drowns(plan, constant, equations, work):
+                        return iteration
+                    if worst <= NEAR * level and opened <= NEAR * closed:
+                        break
                 part *= 0.5
                 stored = 0
             else:

@@ -335,7 +335,7 @@ def arrays_of(plan, state, work, solver, info):
     at += 6 * m
     saved = work[at : at + state.size]
     at += state.size
-    reached = work[at : at + state.size * min(1, plan[CONTACTS])]
+    reached = work[at : at + state.size]
     at += reached.size
     planar, at = planar_of(plan, work, at)
     values, magnitude, factors, workspace, status, columns = solver[:6]

@@ -6,7 +6,7 @@ from dynamics.kernels.base.arguments import Inputs, Place, motion_of
 from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.intervals import keeps_intervals
 from dynamics.kernels.base.jit import inlined, kernel, pointer, record
-from dynamics.kernels.base.layout import BODIES, POSE
+from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE
 from dynamics.kernels.base.settings import BARRIER, FRICTION_PART, SETTINGS_SIZE
 from dynamics.kernels.base.status import ENERGY_GAINED, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
@@ -31,8 +31,11 @@ from dynamics.kernels.base.step_info import (
 )
 from dynamics.kernels.collisions.watch import begin, lay_idle_planes, look
 
-#: A step is cut into up to 2^DEPTH intervals.
+#: A step is cut into up to 2^DEPTH intervals. Where that fails, their lengths may differ, down to
+#: 2^-DEEP of the step: a light body between two heavy ones turns so fast at a singular posture
+#: (tests/dynamics/test_gimbals.py). Then, too, there are about 2^DEPTH at most.
 DEPTH = 10
+DEEP = 24
 
 
 @record
@@ -43,7 +46,7 @@ class Arrays(NamedTuple):
     work: Any  # of an interval
     solver: Any  # matrix of an interval and its factors
     saved: Any  # (state,): the state at the start of the step
-    reached: Any  # (state,): the state after its last interval; (0,) without contacts
+    reached: Any  # (state,): the state after its last interval; (0,) where all are of one length
     fallback: Any  # program of the second elimination order, or (0,)
 
 
@@ -129,17 +132,20 @@ def make_step(arrays_of, load, interval, advance, adapt):
         copy(state, saved)
         info[ITERATIONS], info[FACTORIZATIONS] = 0.0, 0.0
         info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
-        start, done, keeping = ledger_of(info), 0, keeps_intervals(plan)
-        for first in range(0, settings.size, SETTINGS_SIZE):
-            chosen, ledger = pointer(settings, first), start
+        start, done, rigid = ledger_of(info), 0, keeps_intervals(plan)
+        sets = settings.size // SETTINGS_SIZE if plan[CONTACTS] > 0 else 1
+        for attempt in range(sets + min(1, reached.size)):
+            deep = attempt == sets
+            chosen, ledger = pointer(settings, 0 if deep else attempt * SETTINGS_SIZE), start
+            keeping, depth = rigid or deep, DEEP if deep else DEPTH
             i, count = 0, 1 << int(info[STEP_HALVINGS])  # intervals done, and into how many
             info[INTERVALS], info[RESTITUTION_PART] = 0.0, 1.0
             begin(watch)
-            while i < count and count <= 1 << DEPTH:
+            while i < count and count <= 1 << depth:
                 length, restitution = h / count, info[RESTITUTION_PART]
                 part = Place(
                     time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length, length=length,
-                    index=i, count=count, last=2 * count > 1 << DEPTH, moving=ready or i > 0,
+                    index=i, count=count, last=2 * count > 1 << depth, moving=ready or i > 0,
                     guess=None,
                 )  # fmt: skip
                 for order in (program, fallback):
@@ -155,7 +161,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
                     info[INTERVALS] += 1.0
                     ends = advance(plan, ends, info)
                     look(watch, ends[0].pose)
-                    if keeping or i == count:
+                    if rigid or i == count:
                         adapt(plan, constant, h, done, part, motion, ends, scratch, info)
                     if keeping:  # what is done stays, and the next interval may be longer
                         copy(state, reached)
@@ -175,6 +181,8 @@ def make_step(arrays_of, load, interval, advance, adapt):
                     count *= 2
                     if keeping:
                         i *= 2
+                    if deep and info[INTERVALS] > 1 << DEPTH:
+                        break
                 if not keeping:
                     if i > 0:  # else the node is there
                         load(plan, constant, state, ends)

@@ -1,0 +1,98 @@
+"""Hinges without mass between heavy bodies, at postures where their axes lie in a plane.
+
+There the heavy bodies cannot turn on, and the light ones turn them back: at rates that grow with
+the root of the ratio of masses, in a time that falls with that ratio.
+"""
+
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+
+from .mjcf_families import Family
+
+
+def gimbal(light, angle, timestep=0.005, armature=0.0):
+    """Two boxes in space, between them three hinges through a point with bodies of little mass.
+
+    The last axis is off the plane of the first two by ``angle``: with less than a quarter of a turn
+    not all orientations can be reached.
+    """
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    near = mechanism.add_body(dy.Box(0.5, 0.4, 0.3, mass=2.0), name="near")
+    far = mechanism.add_body(dy.Box(0.3, 0.2, 0.4, mass=1.0), name="far")
+    one, two = (
+        mechanism.add_body(mass=light, inertia=0.01 * light * np.eye(3), name=name)
+        for name in ("one", "two")
+    )
+    last = (np.sin(angle), 0, np.cos(angle))
+    ends = {"parent_point": (0, 0, 0.3)}, {}, {"child_point": (0, 0, -0.3)}
+    for name, parent, child, axis, more in (
+        ("x", near, one, (0, 0, 1), ends[0]),
+        ("y", one, two, (1, 0, 0), ends[1]),
+        ("z", two, far, last, ends[2]),
+    ):
+        mechanism.add_joint(
+            dy.Revolute(parent, child, axis=axis, name=name, armature=armature, **more)
+        )
+    model = mechanism.finalize(timestep)
+    state = model.initial_state()
+    for name, q, rate in (("x", 0.0, -2.0), ("z", 1.3, 3.0), ("y", 0.8, 2.0)):
+        model.set_joint(state, name, q, rate)
+    return model, state
+
+
+@pytest.mark.parametrize("angle", [0.5, 1.0])
+@pytest.mark.parametrize("light", [1e-2, 1e-4, 1e-6, 1e-7])
+def test_light_hinges_turn_heavy_bodies_back(light, angle):
+    model, state = gimbal(light, angle)
+
+    motion = dy.simulate(model, state, 2.0)
+
+    energy, momentum = motion.energy(), motion.momentum()
+    assert motion.constraint_violation().max() < 1e-10
+    # what the energy audit allows, and rounding of momenta of 1 kg m^2/s in 400 steps
+    assert np.ptp(energy) < 0.05 * energy[0]
+    assert np.abs(momentum - momentum[0]).max() < 400 * 8 * np.finfo(float).eps
+
+
+def test_intervals_of_a_step_may_be_shorter_than_the_shortest_of_one_length():
+    model, state = gimbal(1e-7, 1.0)
+
+    motion = dy.simulate(model, state, 0.6)
+
+    # 23 of several lengths: of one length they would be 2^n
+    assert 16 < motion.info["most_intervals"] < 64
+
+
+@pytest.mark.parametrize("timestep", [1e-5, 1e-7])
+def test_rotors_on_light_bodies_move_in_intervals_of_any_length(timestep):
+    """Ways of rotors over h are rounded by eps / h, which is much for a body of 1e-9 kg m^2."""
+    model, state = gimbal(1e-7, 1.5, timestep, armature=0.05)
+
+    motion = dy.simulate(model, state, 20 * timestep)
+
+    assert motion.info["intervals_per_step"] < 1.1
+    assert np.ptp(motion.energy()) < 1e-3 * motion.energy()[0]
+    assert np.abs(motion.constraint_violation()).max() < 1e-10
+
+
+@pytest.mark.parametrize("seed", [558, 1960, 1986, 3140])
+def test_robots_of_files_pass_their_singular_postures(seed):
+    """All of 2,600 random MJCF robots that ended in a ConvergenceError there."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
+        path = Path(folder) / "robot.xml"
+        floor = '<worldbody><geom name="floor" type="plane" size="0 0 1" pos="0 0 -1.2"/>'
+        path.write_text(Family(seed).text.replace("<worldbody>", floor, 1))
+        model = dy.load(path, collide=True).finalize(0.005)
+        motion = dy.simulate(model, model.initial_state(), 1.0)
+
+    energy = motion.energy()
+    assert motion.constraint_violation().max() < 1e-9
+    assert energy.max() < energy[0] + 0.05 * np.ptp(energy)
