@@ -68,7 +68,8 @@ class State:
         is the acceleration at its start. Zeros where no interval has been.
     memory : object
         First guess and node of the step that led here, with which motions go on as if uncut, to the
-        last bit. Steps ignore it where the numbers have changed since; pickles leave it out.
+        last bit; contacts that the model has found. Steps ignore it where the numbers have changed
+        since. Pickles keep the contacts alone.
     """
 
     data: Float
@@ -102,8 +103,9 @@ class State:
         made.memory = self.memory
         return made
 
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        return type(self), (self.data, self.n, self.rows, self.time, self.interval)
+    def __reduce__(self) -> tuple[Any, ...]:
+        numbers = self.data, self.n, self.rows, self.time, self.interval
+        return type(self), numbers, (None, {"memory": self.memory})
 
 
 def check_state(model: Model, state: Any, begins: bool = False) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -139,6 +140,14 @@ class Entry:
     watch: Watch | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NearNumbers:
+    """Near pairs by their names, and the numbers of a state in their model: for pickles."""
+
+    names: tuple[Hashable, ...]
+    data: Float
+
+
 @dataclass(slots=True, eq=False)
 class NearMemory:
     """Entry that belongs to a state of the whole model, while its numbers are the same."""
@@ -147,8 +156,14 @@ class NearMemory:
     numbers: bytes
     entry: Entry
 
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return type(None), ()  # pickles leave it out
+    def portable(self) -> NearNumbers:
+        """What other models of the same mechanism understand."""
+        names = self.owner.candidates.names
+        return NearNumbers(tuple(names[k] for k in self.entry.near.pairs), self.entry.state.data)
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        kept = self.portable()
+        return NearNumbers, (kept.names, kept.data)
 
 
 class NearModels:
@@ -381,10 +396,32 @@ class NearModels:
     def remembered(self, state: State) -> Entry | None:
         """Entry that led to a state of the whole model; None where its numbers are others."""
         memory = state.memory
-        if isinstance(memory, NearMemory) and memory.owner is self:
-            if memory.numbers == state.data.tobytes():
+        if isinstance(memory, NearMemory):
+            if memory.numbers != state.data.tobytes():
+                return None
+            if memory.owner is self:
                 return memory.entry
-        return None
+            memory = memory.portable()
+        return self._recalled(memory, state) if isinstance(memory, NearNumbers) else None
+
+    def _recalled(self, kept: NearNumbers, state: State) -> Entry | None:
+        """Entry of a state that was pickled or is of another model of the same mechanism."""
+        pairs = [self.candidates.numbers.get(name, -1) for name in kept.names]
+        if pairs != sorted(set(pairs) - {-1}):
+            return None
+        near = self.of(tuple(pairs))
+        if kept.data.size != near.state_size:
+            return None
+        if not np.array_equal(kept.data[near.columns], state.data):
+            return None
+        return Entry(near, near.state_of(kept.data.copy(), state.time), None)
+
+    def whole(self, near: NearModel, state: State) -> State:
+        """State of the whole model that remembers one of a near model."""
+        made = self.model.state_of(state.data[near.columns], state.time)
+        made.interval = state.interval
+        made.memory = NearMemory(self, made.data.tobytes(), Entry(near, state, None))
+        return made
 
     def search(self, watch: Watch | None = None, numbers: Ints = NO_PAIRS) -> Search:
         """Search for near pairs that goes on from a watch, for `free` after its last use."""

@@ -247,17 +247,14 @@ class NearRun:
 
         Its near model is that of the step. Records of all steps are needed: ``every`` is 1.
         """
-        (before, now), whole = self.parts[-2:], self.models.model
+        before, now = self.parts[-2:]
         old, near = self.models.of(before.pairs), self.models.of(now.pairs)
         state = old.state_of(before.states[-1].copy(), time)
         if before.pairs != now.pairs:
             state = self.models.carried(old, state, near)
         state.interval = tuple(self.intervals[-2][-1].tolist())
         after = part_of_step(near.model, state, k, length, control, wrench, self.accuracy)
-        made = whole.state_of(after.data[near.columns], after.time)
-        made.interval = after.interval
-        made.memory = NearMemory(self.models, made.data.tobytes(), Entry(near, after, None))
-        return made
+        return self.models.whole(near, after)
 
     def end(self, state: State) -> None:
         """Put a state that `part` made, or the last node, in the place of the last record."""

@@ -133,6 +133,11 @@ def carried(model: Model, state: State, other: Model) -> State:
     -------
     State
     """
+    if model.near is not None and other.near is not None:
+        entry = model.near.remembered(state)
+        if entry is not None:
+            near = other.near.of(entry.near.pairs)
+            return other.near.whole(near, carried(entry.near.model, entry.state, near.model))
     after, slots = other.state_of(np.zeros(other.state_size), state.time), model.late_at
     for name in ("pose", "interval_velocity", "interval_velocity_before", "multipliers"):
         getattr(after, name)[:] = getattr(state, name)

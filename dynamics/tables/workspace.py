@@ -45,6 +45,9 @@ class Memory:
     info: Float
     arrays: list[Float]
 
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(None), ()  # pickles leave it out
+
 
 class WorkMemory(local):
     """Memory of workspaces, other numbers in every thread: of one model, or of all near models.

@@ -449,6 +449,45 @@ def test_models_and_motions_pickle():
         np.testing.assert_array_equal(there.contact(name).gap, motion.contact(name).gap)
 
 
+def test_pickled_states_keep_the_contacts_that_were_found():
+    model, state = heap(3, SHAPES)
+    motion = dy.simulate(model, state, 0.4)
+    assert motion.near_pairs
+    wanted = model.velocities(motion.final)
+    went_on = dy.simulate(model, motion.final, 0.1)
+    far = dy.simulate(heap(2, SHAPES)[0], heap(2, SHAPES)[1], 0.1).final
+
+    pickled = pickle.loads(pickle.dumps(motion.final))
+    twice = pickle.loads(pickle.dumps(pickled))
+    for other, final in (
+        (model, pickled), (model, twice), (heap(3, SHAPES)[0], motion.final),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(other.velocities(final), wanted)
+        again = dy.simulate(other, final, 0.1)
+        for name in went_on.near_pairs:
+            forces = [x.contact(name).normal_force[0] for x in (again, went_on)]
+            np.testing.assert_array_equal(*forces)
+        # the same steps from the same numbers, solved to the tolerance
+        poses = [x.states[:, : 7 * state.n] for x in (again, went_on)]
+        np.testing.assert_allclose(*poses, rtol=0.0, atol=1e-7)
+    pickled.momentum[0, 0] += 1.0
+    assert not np.array_equal(model.velocities(pickled), wanted)
+    with pytest.raises(ValueError, match="another model"):
+        dy.simulate(model, pickle.loads(pickle.dumps(far)), 0.1)
+
+
+def test_jobs_with_parameters_keep_the_contacts_that_were_found():
+    model, state = heap(3, SHAPES)
+    final = dy.simulate(model, state, 0.4).final
+    parameters = {0: {"mass": 2.0 * model.bodies[0].mass}}
+
+    (job,) = dy.rollouts(model, [dy.Job(final, 0.1, parameters=parameters)], threads=1)
+
+    # rounding of projections of velocities below 100 m/s and rad/s
+    wanted = model.velocities(final).ravel()
+    np.testing.assert_allclose(job.trajectory.twists[0], wanted, atol=1e-11)
+
+
 def tower(n):
     """Boxes that fall on each other from a millimetre."""
     mechanism = dy.Mechanism()
