@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import traceback
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -176,7 +177,7 @@ def run_parcel(
 def _run(model: Model, job: Job, seed: list[int]) -> Found:
     """Error and record of one job; whatever goes wrong is a value, except for an interrupt."""
     try:
-        state = job.state
+        state: State = pickle.loads(pickle.dumps(job.state))  # threads begin as processes do
         if job.parameters:
             other = variant(model, job.parameters)
             model, state = other, carried(model, state, other)

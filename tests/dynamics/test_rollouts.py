@@ -102,6 +102,23 @@ def test_256_double_pendulums_move_alike_in_threads_and_processes(processes):
     same(dy.rollouts(model, jobs, processes), alone)
 
 
+def test_jobs_that_begin_within_a_motion_are_the_same_wherever_they_run(processes):
+    mechanism = dy.Mechanism()
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    for k in range(2):
+        box = dy.Box(0.2, 0.2, 0.1, mass=1.0)
+        mechanism.add_body(box, name=k, position=(0.01 * k, 0.0, 0.06 + 0.11 * k))
+    mechanism.collide()
+    boxes = mechanism.finalize(0.01)
+    for model, state in (dy.zoo.double_pendulum(), (boxes, boxes.initial_state())):
+        jobs = [dy.Job(dy.simulate(model, state, 0.5).final, 0.5)]
+
+        alone = dy.rollouts(model, jobs, threads=1)
+
+        same(dy.rollouts(model, jobs, processes), alone)
+        assert alone[0].job.state.memory is jobs[0].state.memory
+
+
 def test_failures_are_values_and_lose_nothing(processes):
     model, jobs = mixed()
 
