@@ -93,11 +93,11 @@ class ErrorControl:
         self.closed: Counter[Hashable] = Counter()
         for name in model.mechanism.tendons:
             stiff = any(f"joint {name!r}" in one for one in model.stiff)
-            if stiff or model.mechanism.joints[name].servo is not None:
+            if (stiff and self.explicit is None) or model.mechanism.joints[name].servo is not None:
                 raise NotImplementedError(
-                    "accuracy= is not offered with a servo, or a spring or damper too stiff for "
-                    f"the timestep, on a tendon, as on {name!r}: leave accuracy= out and choose "
-                    "the timestep"
+                    "accuracy= is not offered with a servo on a tendon, nor with a spring or "
+                    "damper there that is too stiff for the timestep while servos or compliant "
+                    f"contacts act, as on {name!r}: leave accuracy= out and choose the timestep"
                 )
         helpers = {*planes_of(model.mechanism), *sliders_of(model.mechanism)}
         self.counted = np.array([float(name not in helpers) for name in model.tables.body_index])

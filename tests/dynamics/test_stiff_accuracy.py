@@ -43,6 +43,27 @@ def test_a_stiff_spring_swings_and_keeps_its_energy(accuracy):
     assert np.ptp(motion.energy()) < 2.0 * accuracy * motion.energy()[0]
 
 
+def test_a_stiff_tendon_swings_between_two_wheels():
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    for name in "ab":
+        body = mechanism.add_body(mass=1.0, inertia=INERTIA * np.eye(3), name=name + " wheel")
+        mechanism.add_joint(dy.Revolute(mechanism.world, body, axis=(0, 1, 0), name=name))
+    mechanism.add_tendon({"a": 1.0, "b": 2.0}, stiffness=OMEGA**2 * INERTIA / 5.0, name="tendon")
+    model = mechanism.finalize(0.05)
+    assert model.stiff
+    state = model.initial_state()
+    model.set_joint(state, "a", 0.0, 1.0)
+
+    motion = dy.simulate(model, state, 0.5, accuracy=1e-3)
+
+    # s = a + 2 b: I s'' = -5 k s; 2 a - b has no force
+    swing = np.sin(OMEGA * motion.time) / OMEGA
+    drift = 2.0 * motion.time
+    assert np.abs(motion.joint("a") - (swing + 2.0 * drift) / 5.0).max() < 1e-3
+    assert np.abs(motion.joint("b") - (2.0 * swing - drift) / 5.0).max() < 1e-3
+    assert np.ptp(motion.joint("a") - 0.8 * motion.time) > 0.3 / OMEGA
+
+
 def test_a_stiff_drag_stops_a_ball():
     mechanism = dy.Mechanism()
     mechanism.add_body(dy.Sphere(0.1, mass=0.1), name="ball", drag=40.0)

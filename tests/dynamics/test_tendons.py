@@ -243,7 +243,7 @@ def test_kinematics_and_error_control_know_tendons():
     driven = arm()
     driven.add_tendon({"p": 1.0}, servo=dy.PositionServo(3.0), name="s")
     driven = driven.finalize(2e-3)
-    with pytest.raises(NotImplementedError, match="tendon, as on 's'"):
+    with pytest.raises(NotImplementedError, match="act, as on 's'"):
         dy.simulate(driven, driven.initial_state(), 0.1, accuracy=1e-5)
 
 
