@@ -106,8 +106,8 @@ def _first_order(model: Model) -> str:
         return ""
     if explicit_tables(model) is None:
         return (
-            ". Servos and compliant contacts, and springs and dampers that are too stiff for the "
-            "timestep next to them, are of first order, which asks for short intervals"
+            ". Servos with force limits and compliant contacts, and what is stiff next to them, "
+            "are of first order, which asks for short intervals"
         )
     stiff = " and ".join([*model.stiff, "drags"][:2])
     return (

@@ -82,7 +82,7 @@ class ErrorControl:
         sharpness = (touch.EVENT * accuracy / longest(model)) ** 2
         free = _longest_explicit(whole or model)
         self.explicit: tuple[Any, Any] | None = None
-        if free < model.timestep:  # for which something is stiff
+        if int(model.tables.plan[layout.STIFF_NUMBERS]):
             self.explicit = explicit_tables(model)
         self.goal = np.array([accuracy, unseen(model, free), model.order, sharpness])
         contacts = int(model.tables.plan[layout.CONTACTS])
@@ -91,14 +91,6 @@ class ErrorControl:
         self.events = np.zeros((EVENTS + 8 * contacts, 3))
         self.count = np.zeros(2, np.int64)
         self.closed: Counter[Hashable] = Counter()
-        for name in model.mechanism.tendons:
-            stiff = any(f"joint {name!r}" in one for one in model.stiff)
-            if (stiff and self.explicit is None) or model.mechanism.joints[name].servo is not None:
-                raise NotImplementedError(
-                    "accuracy= is not offered with a servo on a tendon, nor with a spring or "
-                    "damper there that is too stiff for the timestep while servos or compliant "
-                    f"contacts act, as on {name!r}: leave accuracy= out and choose the timestep"
-                )
         helpers = {*planes_of(model.mechanism), *sliders_of(model.mechanism)}
         self.counted = np.array([float(name not in helpers) for name in model.tables.body_index])
 
@@ -185,20 +177,23 @@ def _longest_explicit(model: Model) -> float:
 
 
 def explicit_tables(model: Model) -> tuple[Any, Any] | None:
-    """Plan and constants with all springs, dampers and drags at half kicks.
+    """Plan and constants with all springs, dampers, drags and servos at half kicks.
 
-    None where servos or compliant contacts are implicit whatever the interval.
+    None where servos with limits of their force or compliant contacts are implicit whatever the
+    interval.
     """
     plan, constant = model.tables.plan.copy(), model.tables.constant.copy()
     header = view(plan, HEADER, 0, 1)[0]
     groups = view(plan, GROUP, header["group_at"], header["groups"])[header["joints"] :]
     rows = view(constant, ROW_CONSTANTS, header["row_constant_at"], header["all_rows"])
     forces = rows[groups["first_row"].min(initial=len(rows)) :]
-    served = (forces["gain"] != 0.0) | (forces["implicit_damping"] != 0.0)
-    if served.any() or plan[layout.SOFT_CONTACTS]:
+    limited = (forces["least"] > -np.inf) | (forces["most"] < np.inf)
+    if (limited & (forces["gain"] != 0.0)).any() or plan[layout.SOFT_CONTACTS]:
         return None
     forces["stiffness"] += forces["implicit_stiffness"]
-    forces["implicit_stiffness"], forces["theta"] = 0.0, 0.5
+    forces["damping"] += forces["implicit_damping"]
+    forces["pull"] -= forces["gain"] * forces["target"]
+    forces["implicit_stiffness"], forces["implicit_damping"], forces["theta"] = 0.0, 0.0, 0.5
     view(constant, BODY, 0, model.n_bodies)["drag_theta"] = 0.5
     plan[layout.STIFF_NUMBERS] = 0
     plan.setflags(write=False)

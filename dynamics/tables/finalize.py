@@ -283,7 +283,7 @@ def _stiff_forces(
 
 
 def longest_explicit(mechanism: Mechanism, timestep: float) -> float:
-    """Longest interval of order 2 for which no spring, damper or drag is stiff.
+    """Longest interval of order 2 for which no spring, damper, drag or servo is stiff.
 
     Parameters
     ----------
@@ -296,7 +296,11 @@ def longest_explicit(mechanism: Mechanism, timestep: float) -> float:
     float
         s.
     """
-    found = _stiff_forces(mechanism, _forces(mechanism)[0], timestep, 2).values()
+    forces = _forces(mechanism)[0]
+    for group in forces:
+        group.stiffness += group.implicit_stiffness  # of servos
+        group.damping += group.implicit_damping
+    found = _stiff_forces(mechanism, forces, timestep, 2).values()
     return min([timestep, *found, longest_dragged(mechanism.bodies.values())])
 
 

@@ -240,11 +240,33 @@ def test_kinematics_and_error_control_know_tendons():
     ours = dy.simulate(model, state, 0.3, accuracy=1e-5)
     theirs = dy.simulate(fine, posed(fine), 0.3)
     assert ours.joint("r")[-1] == pytest.approx(theirs.joint("r")[-1], abs=3e-5)
-    driven = arm()
-    driven.add_tendon({"p": 1.0}, servo=dy.PositionServo(3.0), name="s")
-    driven = driven.finalize(2e-3)
-    with pytest.raises(NotImplementedError, match="act, as on 's'"):
-        dy.simulate(driven, driven.initial_state(), 0.1, accuracy=1e-5)
+
+
+@pytest.mark.parametrize(("gain", "most"), [(3.0, np.inf), (1e4, np.inf), (3.0, 0.5)])
+def test_a_servo_on_a_tendon_of_one_joint_is_that_of_the_joint(gain, most):
+    motions = []
+    for on_joint in (True, False):
+        servo = dy.PositionServo(gain, gain / 100.0, target=0.1, force_limit=most)
+        mech = arm()
+        if on_joint:
+            mech = dy.Mechanism()
+            a, b, c = (
+                mech.add_body(mass=1.0 + k, inertia=[0.03, 0.02, 0.01], name=name)
+                for k, name in enumerate("abc")
+            )
+            low, high = (0, 0, -0.3), (0, 0, 0.3)
+            axis = {"axis": (0, 1, 0), "child_point": high}
+            mech.add_joint(dy.Revolute(mech.world, a, name="p", servo=servo, **axis))
+            mech.add_joint(dy.Revolute(a, b, name="q", parent_point=low, **axis))
+            mech.add_joint(dy.Prismatic(b, c, (0, 0, 1), parent_point=low, name="r"))
+        else:
+            mech.add_tendon({"p": 1.0}, servo=servo, name="s")
+        model = mech.finalize(2e-3)
+        motions.append(dy.simulate(model, posed(model), 0.2, accuracy=1e-3))
+
+    for name in "pqr":
+        one, other = (motion.joint(name) for motion in motions)
+        assert np.abs(one - other).max() < 1e-3  # the accuracy
 
 
 def test_slides_of_tendons_are_no_mass_and_not_drawn():

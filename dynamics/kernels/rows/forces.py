@@ -16,6 +16,8 @@ from dynamics.kernels.base.layout import (
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
+    IMPLICIT_DAMPING,
+    IMPLICIT_STIFFNESS,
     JOINTS,
     LEAST,
     MASS,
@@ -191,9 +193,12 @@ def control_rows(plan, constant, scale, G, control, f):
             if index < 0:
                 continue
             c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-            if constant[c + GAIN] != 0.0:  # a servo's: see `stiff_forces`
-                continue
-            part = scale * bounded(constant, c, control[index])
+            asked, gain = control[index], constant[c + GAIN]
+            if gain != 0.0:  # a servo
+                if constant[c + IMPLICIT_STIFFNESS] != 0.0 or constant[c + IMPLICIT_DAMPING] != 0.0:
+                    continue  # see `stiff_forces`
+                asked *= gain
+            part = scale * bounded(constant, c, asked)
             if a < n:
                 add_multiple(f, TWIST * a, part, G, 12 * row)
             if b < n:
