@@ -109,7 +109,9 @@ def _first_order(model: Model) -> str:
             ". Servos with force limits and compliant contacts, and what is stiff next to them, "
             "are of first order, which asks for short intervals"
         )
-    stiff = " and ".join([*model.stiff, "drags"][:2])
+    joints = model.mechanism.joints.values()
+    servos = [f"servo of joint {joint.name!r}" for joint in joints if joint.servo is not None]
+    stiff = " and ".join([*model.stiff, *servos, "drags"][:2])
     return (
         f". Stiff forces, as of the {stiff}, change velocities by what rounding leaves of "
         "positions: start where they are in balance, make them softer or their bodies heavier"
