@@ -222,6 +222,16 @@ def test_servos_follow_commands_at_second_order(name):
     assert counts[1] / counts[0] == pytest.approx(10.0, rel=0.15)
 
 
+def test_torques_of_servos_are_those_of_the_closed_form():
+    model, state = wheel(inertia=INERTIA, servo=dy.VelocityServo(RATE * INERTIA, target=0.5))
+    motion = dy.simulate(model, state, 0.1, accuracy=1e-5)
+
+    # I q'' = c (v - q'), from rest
+    torque = RATE * INERTIA * 0.5 * np.exp(-RATE * motion.time[1:])
+    found = motion.motor_force("axle")[1:]
+    assert np.abs(found - torque).max() < RATE * INERTIA * 1e-5  # the accuracy of the rate
+
+
 def test_servos_with_limits_stay_of_first_order_and_the_error_says_so():
     servo = dy.PositionServo(1e4, 100.0, force_limit=1e6)
     model, state = wheel(servo=servo)
