@@ -63,14 +63,16 @@ class ErrorControl:
     model : Model
     accuracy : float
         Error that a second of motion may add, m and rad.
+    whole : Model, optional
+        Of a near model: the model whose parts may be stiff.
 
     Attributes
     ----------
     kernel : module
         With ``simulate``.
     explicit : tuple of ndarray, or None
-        Plan and constants with half kicks, which are of second order, of what is stiff for the
-        timestep; None where nothing is, or it cannot be. Error control finds the intervals that
+        Plan and constants with half kicks, which are of second order, of servos and of what is
+        stiff for the timestep; None where nothing is, or it cannot be. Error control finds the intervals that
         springs are stable in. Dampers are stable in any.
     """
 
