@@ -25,6 +25,7 @@ from dynamics.tables.units import UNITLESS, lighter
 
 if TYPE_CHECKING:
     from dynamics.model import Model
+    from dynamics.parts.couplings import Coupling
 
 Float = NDArray[np.float64]
 
@@ -58,12 +59,40 @@ def initial_state(model: Model) -> State:
         if joint.limits is not None:  # 0, or the end next to it
             ends = joint.limits.tolist()
             near[joint.name] = [min(max(0.0, a), b) for a, b in ends], [0.0] * len(ends)
+    near |= _coupled(model)
     try:
         return placed(model, _hung(model, state, known, near))
     except InconsistentStateError:
         if not near:
             raise
     return placed(model, _hung(model, state, known, {}))  # closed, but beyond limits
+
+
+def _coupled(model: Model) -> dict[Hashable, coordinates.Coordinates]:
+    """Coordinates of leaders and all that follow them: 0, or next to it within all their limits."""
+    joints, couplings = model.mechanism.joints, model.mechanism.couplings.values()
+    led = {one.follower for one in couplings}
+    below: dict[Hashable, list[Coupling]] = {}
+    for one in couplings:
+        below.setdefault(one.leader, []).append(one)
+    found: dict[Hashable, coordinates.Coordinates] = {}
+    for first in below.keys() - led:
+        lines, waiting = {first: (1.0, 0.0)}, [first]  # factor and offset from the first leader's
+        for leader in waiting:
+            factor, offset = lines[leader]
+            for one in below.get(leader, ()):
+                if one.follower in lines:
+                    continue  # couplings that run in a circle
+                lines[one.follower] = one.ratio * factor, one.ratio * offset + one.offset
+                waiting.append(one.follower)
+        low, high = -np.inf, np.inf
+        for name, (factor, offset) in lines.items():
+            if (limits := joints[name].limits) is not None:
+                a, b = sorted(((limits[0] - offset) / factor).tolist())
+                low, high = max(low, a), min(high, b)
+        q = min(max(0.0, low), high)
+        found |= {name: ([k * q + offset], [0.0]) for name, (k, offset) in lines.items()}
+    return found
 
 
 def _hung(

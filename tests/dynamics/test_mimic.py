@@ -157,3 +157,46 @@ def test_equalities_of_mjcf_accelerate_as_in_mujoco(tmp_path):
     np.testing.assert_allclose(found, wanted, atol=1e-6 * np.abs(wanted).max())
     # MuJoCo's equalities are soft: 1 - 0.9999 of what they should hold is let through
     np.testing.assert_allclose(data.qacc, found, atol=1e-3 * np.abs(found).max())
+
+
+# Where they start
+
+
+def follows(leader, multiplier, offset):
+    """Text of a <mimic>."""
+    return f'<mimic joint="{leader}" multiplier="{multiplier}" offset="{offset}"/>'
+
+
+def test_followers_start_where_their_leaders_at_0_put_them_and_the_base_stays(tmp_path):
+    # Fingers on a hand that floats: b = -2 a + 0.3 and c = b + 0.1 are 0.3 and 0.4 for a = 0.
+    mimics = ["", follows("a", -2.0, 0.3), follows("b", 1.0, 0.1)]
+    parts = [
+        text
+        for name, more in zip("abc", mimics)
+        for text in (link(f"{name} tip", xyz=(0.2, 0, 0.1)),
+                     joint(name, "continuous", "hand", f"{name} tip", more=more))
+    ]  # fmt: skip
+    mech = load(tmp_path, robot(link("hand"), *parts), position=(0.1, 0.2, 0.3))
+    model = mech.finalize()
+    state = model.initial_state()
+
+    hand = state.pose[model.body_number("hand")]
+    np.testing.assert_array_equal(hand, [0.1, 0.2, 0.3, 1, 0, 0, 0])
+    for name, q in zip("abc", (0.0, 0.3, 0.4)):
+        assert model.joint(state, name)[0] == pytest.approx(q, abs=1e-15)
+
+
+def test_leaders_start_next_to_0_where_limits_of_their_followers_hold(tmp_path):
+    # 0.5 <= b = -2 a <= 1 asks for -0.5 <= a <= -0.25; the leader's own limits allow all of it.
+    def limits(low, high):
+        return f'<limit lower="{low}" upper="{high}"/>'
+
+    leads, led = limits(-1, 1), limits(0.5, 1) + follows("a", -2.0, 0.0)
+    text = robot(link("hand"), link("a tip"), joint("a", "revolute", "hand", "a tip", more=leads),
+                 link("b tip"), joint("b", "revolute", "hand", "b tip", more=led))  # fmt: skip
+    model = load(tmp_path, text).finalize()
+    state = model.initial_state()
+
+    assert model.joint(state, "a")[0] == pytest.approx(-0.25, abs=1e-15)
+    assert model.joint(state, "b")[0] == pytest.approx(0.5, abs=1e-15)
+    assert not state.pose[model.body_number("hand"), :3].any()
