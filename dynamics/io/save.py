@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
@@ -34,6 +35,7 @@ KINDS = {
     "spherical": "spherical",
 }
 FREE = 1e9  #: limit of a prismatic joint without one; the format asks for numbers
+SAME = 1e-9  #: m and rad, of frames that are one up to rounding
 
 
 def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> None:
@@ -41,8 +43,9 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
 
     Loops are written as Drake's ``<loop_joint>``, ball joints as type "spherical"; `dynamics.load`
     reads both, and other readers may not. Where the world is a parent the root is a link called
-    "world", which `dynamics.load` fixes. Joints that the format has no word for raise; springs,
-    drag, contacts and controls are left out, with an `UnsupportedElementWarning`.
+    "world", which `dynamics.load` fixes. Motors are transmissions, frames are links without mass.
+    Joints that the format has no word for raise; springs, drag, contacts and feedback of servos are
+    left out, with an `UnsupportedElementWarning`.
 
     Parameters
     ----------
@@ -54,9 +57,11 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     Raises
     ------
     ValueError
-        For a joint that URDF cannot say, or bodies that no joints connect.
+        For a joint that URDF cannot say, names that are no text of XML or are the same as text, and
+        bodies that no joints connect.
     """
     notes, mechanism = Notes(Path(path)), _without_planes(mechanism)
+    _check_names(mechanism)
     for joint in mechanism.joints.values():
         if joint.kind not in KINDS:
             raise ValueError(f"joint {joint.name!r} is {joint.kind}, which URDF cannot say")
@@ -65,6 +70,9 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     for joint, down in tree:
         end = joint.child if down else joint.parent
         frames[end.name] = Pose(joint.child_point if down else joint.parent_point)
+    own = mechanism.frames.get(root)
+    if root not in frames and own is not None and own.body.name == root:
+        frames[root] = Pose(own.position, own.orientation)
     frames.setdefault(root, Pose())
     robot = Element("robot", name=name)
     if root == WORLD.name:
@@ -91,13 +99,18 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
         ):  # fmt: skip
             _place(SubElement(element, tag, link=str(end.name)), pose)
         _properties(element, joint, _axis(joint), notes)
+    _add_frames(robot, mechanism, frames, notes)
+    elements = {one.get("name"): one for one in robot.findall("joint")}
     for one in mechanism.couplings.values():
-        follower = robot.find(f"joint[@name='{one.follower}']")
+        follower = elements.get(str(one.follower))
         if follower is None or follower.find("mimic") is not None:
             notes.leave_out("couplings of a joint on a loop, or of one that has another", one.name)
         else:
             numbers: dict[str, Any] = {"multiplier": repr(one.ratio), "offset": repr(one.offset)}
             SubElement(follower, "mimic", joint=str(one.leader), **numbers)
+    for joint in mechanism.joints.values():
+        if joint.actuated:
+            _add_motor(robot, str(joint.name))
     for what in ("springs", "contacts", "tendons", "thrusters"):
         for one in getattr(mechanism, what, ()):
             notes.leave_out(what, one)
@@ -105,6 +118,62 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     with gs.whole_file(path) as temporary:
         ElementTree(robot).write(temporary, encoding="utf-8", xml_declaration=True)
     notes.emit(stacklevel=2)
+
+
+def _check_names(mechanism: Mechanism) -> None:
+    """Refuse what has no bodies, and names that would not come back from a file."""
+    if not mechanism.bodies:
+        raise ValueError("the mechanism has no bodies; a URDF file has one link at least")
+    for kind in ("bodies", "joints", "frames"):
+        labels: dict[str, Any] = {}
+        for name in getattr(mechanism, kind):
+            label = str(name)
+            if label != " ".join(label.split()) or not label or not label.isprintable():
+                raise ValueError(
+                    f"the name {name!r} among {kind} is empty, or holds blanks or signs that a "
+                    "URDF file does not keep; give it another"
+                )
+            if label in labels:
+                raise ValueError(
+                    f"the {kind} {labels[label]!r} and {name!r} have the same name in a URDF file; "
+                    "give one of them another"
+                )
+            labels[label] = name
+
+
+def _add_frames(
+    robot: Element, mechanism: Mechanism, frames: dict[Any, Pose], notes: Notes
+) -> None:
+    """Links without mass for the frames that are no link's own."""
+    links = {one.get("name") for one in robot.findall("link")}
+    joints = {one.get("name") for one in robot}
+    for name, frame in mechanism.frames.items():
+        here = Pose(frame.position, frame.orientation)
+        if frame.body.name not in frames or (frame.body is WORLD and WORLD.name not in links):
+            notes.leave_out("frames of the world, which is no link", name)
+            continue
+        pose = frames[frame.body.name].inverse() @ here
+        turn = rotation.to_rotation_vector(pose.orientation)
+        if str(name) in links:
+            moved = max(abs(pose.position).max(), abs(turn).max()) > SAME
+            if moved or str(name) != str(frame.body.name):
+                notes.leave_out("frames with names of links that are elsewhere", name)
+            continue
+        links.add(str(name))
+        SubElement(robot, "link", name=str(name))
+        label = next(one for one in _labels(f"{name} frame") if one not in joints)
+        joints.add(label)
+        element = SubElement(robot, "joint", name=label, type="fixed")
+        SubElement(element, "parent", link=str(frame.body.name))
+        SubElement(element, "child", link=str(name))
+        _origin(element, pose)
+
+
+def _labels(label: str) -> Iterator[str]:
+    """A label, and others like it."""
+    yield label
+    for k in count(2):
+        yield f"{label} {k}"
 
 
 def _without_planes(mechanism: Mechanism) -> Mechanism:
@@ -196,8 +265,8 @@ def _link(robot: Element, body: Body, frame: Pose, notes: Notes) -> None:
     for tag, shown in (("visual", body.visuals or own), ("collision", body.collisions or own)):
         for geometry in shown:
             _geometry(link, tag, geometry, frame, body, notes)
-    for what in ("drag", "spin_drag"):
-        if getattr(body, what) != 0.0:
+    for what, usual in (("drag", 0.0), ("spin_drag", 0.0), ("gravity_scale", 1.0)):
+        if getattr(body, what) != usual:
             notes.leave_out(what, body.name)
 
 
@@ -237,6 +306,17 @@ def _geometry(
         SubElement(material, "color", rgba=_numbers(geometry.color))
 
 
+def _add_motor(robot: Element, joint: str) -> None:
+    """Transmission of a joint whose control is a force."""
+    motor = SubElement(robot, "transmission", name=f"{joint} transmission")
+    SubElement(motor, "type").text = "transmission_interface/SimpleTransmission"
+    SubElement(
+        SubElement(motor, "joint", name=joint), "hardwareInterface"
+    ).text = "hardware_interface/EffortJointInterface"
+    actuator = SubElement(motor, "actuator", name=f"{joint} motor")
+    SubElement(actuator, "mechanicalReduction").text = "1"
+
+
 def _most(joint: Joint, what: str, notes: Notes) -> float:
     """Largest control or rate where it is the same both ways, 0 where none is given."""
     limits = getattr(joint, what)
@@ -263,6 +343,8 @@ def _properties(element: Element, joint: Joint, axis: Float, notes: Notes) -> No
             limit.set("upper", repr(float(min(high, FREE))))
         limit.set("effort", repr(effort))
         limit.set("velocity", repr(velocity))
+    if limits is not None and not single:
+        notes.leave_out(f"limits of {joint.kind} joints", joint.name)
     if joint.damping.any() or joint.friction.any():
         dynamics = SubElement(element, "dynamics")
         for what in ("damping", "friction"):

@@ -17,10 +17,14 @@ from dynamics.parts.geometry import Geometry
 from .robots import (
     falling,
     four_bar,
+    joint,
     joint_inertia,
+    link,
     load,
     moved,
+    pose_of_frame,
     random_urdf,
+    robot,
 )
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "robots"
@@ -130,6 +134,18 @@ def test_what_urdf_cannot_say_is_refused_or_named(tmp_path):
         "damping that differs between axes": ["p"],
     }
 
+    held = dy.Mechanism()
+    foot = held.add_body(dy.Sphere(0.1, mass=1.0), name="foot", gravity_scale=0.5)
+    held.add_joint(dy.Spherical(held.world, foot, limits=[(-1, 1)] * 3, name="hip"))
+    held.add_frame("foot", foot, position=(0.1, 0, 0))
+    with pytest.warns(UnsupportedElementWarning) as caught:
+        dy.save_urdf(held, tmp_path / "held.urdf")
+    assert caught[0].message.elements == {
+        "gravity_scale": ["foot"],
+        "limits of spherical joints": ["hip"],
+        "frames with names of links that are elsewhere": ["foot"],
+    }
+
     b = mech.add_body(dy.Sphere(0.1, mass=1.0), name="b")
     with pytest.raises(ValueError, match="no joints connect"):
         dy.save_urdf(mech, tmp_path / "b.urdf")
@@ -137,6 +153,63 @@ def test_what_urdf_cannot_say_is_refused_or_named(tmp_path):
     with pytest.raises(ValueError, match="joint 'k' is cylindrical"):
         dy.save_urdf(mech, tmp_path / "b.urdf")
     assert not (tmp_path / "b.urdf").exists()
+
+
+def test_frames_motors_and_the_place_of_the_root_are_saved(tmp_path):
+    text = robot(
+        link("trunk", 2.0, (0.1, 0.2, 0.3)), link("leg", 1.0, (0, 0, -0.2)), link("foot", mass=0),
+        link("camera", mass=0),
+        joint("hip", "continuous", "trunk", "leg", (0.1, 0, 0), (0.3, 0, 0)),
+        joint("ankle", "fixed", "leg", "foot", (0, 0, -0.4), (0, 0.5, 0)),
+        joint("mount", "fixed", "trunk", "camera", (0.3, 0, 0.1), (0, 0.2, 0.4)),
+    )  # fmt: skip
+    place = {"position": (1.0, 2.0, 3.0), "orientation": (0.6, 0, 0.8, 0)}
+    mech = load(tmp_path, text, actuated=["hip"], **place)
+    dy.save_urdf(mech, tmp_path / "again.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoadWarning)
+        again = dy.load(tmp_path / "again.urdf", **place)
+    model, other = mech.finalize(), again.finalize()
+
+    assert again.joints["hip"].actuated and set(again.frames) == set(mech.frames)
+    for name in mech.frames:
+        for ours, theirs in zip(
+            pose_of_frame(mech, model.initial_state(), model, name),
+            pose_of_frame(again, other.initial_state(), other, name),
+        ):
+            np.testing.assert_allclose(ours, theirs, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("bodies", "joints", "said"),
+    [
+        ([], [], "the mechanism has no bodies"),
+        ([3, "3"], ["a", "b"], "the bodies 3 and '3' have the same name in a URDF file"),
+        (["x", "y"], ["a\0b", "c"], r"the name 'a\\x00b' among joints is empty, or holds"),
+        (["x", "y "], ["a", "b"], "the name 'y ' among bodies is empty, or holds blanks"),
+    ],
+)
+def test_names_that_a_file_would_not_keep_are_refused(tmp_path, bodies, joints, said):
+    mech = dy.Mechanism()
+    for one, other in zip(bodies, joints):
+        made = mech.add_body(dy.Sphere(0.1, mass=1.0), name=one)
+        mech.add_joint(dy.Revolute(mech.world, made, (1, 0, 0), name=other))
+
+    with pytest.raises(ValueError, match=said):
+        dy.save_urdf(mech, tmp_path / "a.urdf")
+    assert not (tmp_path / "a.urdf").exists()
+
+
+def test_followers_with_quotes_in_their_names_are_saved(tmp_path):
+    mech = dy.Mechanism()
+    for name in ("lead", """it's ["b"]"""):
+        made = mech.add_body(dy.Sphere(0.1, mass=1.0), name=f"body of {name}")
+        mech.add_joint(dy.Revolute(mech.world, made, (1, 0, 0), name=name))
+    mech.add_coupling("lead", """it's ["b"]""", ratio=2.0)
+    dy.save_urdf(mech, tmp_path / "a.urdf")
+
+    (one,) = dy.load(tmp_path / "a.urdf").couplings.values()
+    assert (one.leader, one.follower, one.ratio) == ("lead", """it's ["b"]""", 2.0)
 
 
 # Real robots
