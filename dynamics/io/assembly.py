@@ -21,6 +21,7 @@ from dynamics.io.description import (
 from dynamics.io.groups import Group, grouped
 from dynamics.io.mimic import follow
 from dynamics.io.notes import Notes
+from dynamics.io.planar_loops import straighten
 from dynamics.io.sensors import add_sensor
 from dynamics.kernels.rows import rows as kinds
 from dynamics.mechanism import Mechanism
@@ -114,6 +115,7 @@ def assembled(
     _leave_out(found, without)
     _choose_motors(found, actuated)
     groups = grouped(found, notes, merge_fixed, least_radius)
+    straighten((one for one in found.joints.values() if not _inside(one, groups)), groups, notes)
     mechanism = Mechanism(gravity)
     taken = {joint.name for joint in found.joints.values() if not _inside(joint, groups)}
     bodies: dict[str, Any] = {}
