@@ -83,17 +83,17 @@ def placed(model: Model, state: State) -> State:
 
 
 def _unexplained(model: Model, state: State) -> Float:
-    """Gaps of all touches, with the depth C F that compliant ones have by their stored force.
+    """Gaps of all touches and limits, with the depth C F of compliant ones by their stored force.
 
     It is open by the error of a step, over units of speed.
     """
     plan, constant = model.tables.plan, model.tables.constant
-    count, first = int(plan[layout.CONTACTS]), int(plan[layout.CONTACT_CONSTANT_AT])
+    count, first = len(model.tables.contact_touches), int(plan[layout.CONTACT_CONSTANT_AT])
     numbers = constant[first : first + count * layout.CONTACT_SIZE].reshape(count, -1)
     soft = numbers[:, layout.SOFTNESS]
     force = state.contacts[model.tables.contact_slot[:count] + layout.GAMMA]
     error = model.settings[CONTACT_TOLERANCE] * model.timestep / numbers[:, layout.CONTACT_PACE]
-    gaps = look_at(model, state.data[None])[0, :, 0]
+    gaps = look_at(model, state.data[None])[0, :count, 0]  # dry friction has none, and comes last
     return np.asarray(gaps + np.where(soft > 0.0, soft * force + error, 0.0))
 
 

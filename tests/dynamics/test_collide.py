@@ -753,3 +753,28 @@ def test_dry_friction_of_joints_stays_where_contacts_are_found(options):
     for name in "ab":
         np.testing.assert_allclose(found.body(name)[0], declared.body(name)[0], atol=1e-9)
     np.testing.assert_allclose(found.friction("j"), declared.friction("j"), atol=1e-4)
+
+
+def test_boxes_that_are_near_at_the_start_may_hang_on_joints_with_dry_friction():
+    # Each slides down its rail with 1 - 5 / 9.81 of gravity; the plane between them holds nothing.
+    mechanism = dy.Mechanism()
+    for name, x in (("a", 0.0), ("b", 0.201)):
+        made = mechanism.add_body(dy.Box(0.2, 0.2, 0.2, mass=1.0), name=name)
+        rail = dy.Prismatic(
+            mechanism.world,
+            made,
+            (0, 0, 1),
+            parent_point=(x, 0, 0),
+            friction=5.0,
+            name=f"rail {name}",
+        )
+        mechanism.add_joint(rail)
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    motion = dy.simulate(model, model.initial_state(), 0.5)
+
+    assert len(model.near.entry(motion[0]).near.pairs) == 1
+    for name in "ab":
+        fallen = motion.body(name)[0][-1, 2]
+        # at rest friction has not its full force yet: h^2 F / m
+        assert fallen == pytest.approx(-(9.81 - 5.0) * 0.5**2 / 2, abs=5.0 * 0.01**2)
