@@ -15,12 +15,14 @@ from dynamics.io.collisions import add_collisions
 from dynamics.io.description import Description, Pose
 from dynamics.io.gepetto import read_closures
 from dynamics.io.ground import add_ground
-from dynamics.io.notes import Notes
+from dynamics.io.notes import MISSING, Notes
 from dynamics.io.report import report_of
 from dynamics.io.urdf import read_urdf
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.contact_primitives import HalfSpace
+from dynamics.parts.geometry import Mesh
+from dynamics.parts.meshes import found as file_of
 from dynamics.parts.shapes import positive
 
 __all__ = ["load"]
@@ -175,9 +177,28 @@ def load(
         add_ground(mechanism, found, notes, ground, friction)
     else:
         add_collisions(mechanism, found, notes, collide, ground, friction)
+    _note_missing(found, notes)
     mechanism.report = report_of(found, mechanism, notes)
     notes.emit(stacklevel=2)
     return mechanism
+
+
+def _note_missing(found: Description, notes: Notes) -> None:
+    """Note meshes whose files are not there: their shapes are not drawn, and cannot touch."""
+    links = (one for link in found.links.values() for one in (*link.visuals, *link.collisions))
+    known: dict[tuple[str, str, str], bool] = {}
+    for one in (*links, *found.scenery.values(), *found.obstacles.values()):
+        mesh = one.shape
+        if not isinstance(mesh, Mesh) or not mesh.path:
+            continue
+        key = mesh.path, mesh.folder, mesh.within
+        if key not in known:
+            try:
+                known[key] = file_of(mesh) is not None
+            except ValueError:  # outside the folder: an error where it is used
+                known[key] = False
+        if not known[key]:
+            notes.leave_out(MISSING, mesh.path)
 
 
 def _read(

@@ -118,7 +118,8 @@ def thicken(found: Description, groups: dict[str, Group], notes: Notes) -> None:
         length = arms[id(group)] or near
         moments = np.linalg.eigvalsh(group.inertia)
         thin = moments[0] < THIN * group.mass * length**2
-        if thin and moments[0] >= -1e-9 * moments[-1] and _moves_center(group, up, length):
+        thin &= length > 0.0 and moments[0] >= -1e-9 * moments[-1]
+        if thin and _moves_center(group, up, length):
             first = group.links[0][0]
             first.inertia = first.inertia + THICK * group.mass * length**2 * np.eye(3)
             notes.merge(f"point masses that got an inertia of {THICK:g} m r^2", group.name)

@@ -13,8 +13,9 @@ __all__ = [
     "UnsupportedElementWarning",
 ]
 
+MISSING = "meshes that are not there"
 #: Kinds of elements that change no motion: in the report, but in no warning.
-LOOKS = ("lights", "skins", "cameras that track", "numerics", "texts", "tuples")
+LOOKS = ("lights", "skins", "cameras that track", "numerics", "texts", "tuples", MISSING)
 #: So many names of one kind are written out in a message; `elements` holds all.
 MOST_NAMES = 12
 

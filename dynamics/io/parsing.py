@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
@@ -11,13 +12,21 @@ from xml.parsers import expat
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["attribute", "mesh_path", "numbers", "tree"]
+from dynamics.io.notes import Notes
+
+__all__ = ["NO_NUMBER", "attribute", "color_of", "endless", "mesh_path", "numbers", "once", "tree"]
 
 Float = NDArray[np.float64]
 
 #: No robot nests deeper; a file that does is meant to exhaust memory.
 DEEPEST = 200
 LARGEST = 64 * 2**20  #: bytes
+#: Of a length, a mass or an inertia: products of some of them do not overflow.
+LARGEST_NUMBER = 1e100
+#: Limits from here on are none: SDF wrote 1e16 for infinity, and others the largest number.
+ENDLESS = 1e15
+#: What Python reads in numbers, and files do not have: 1_000, and digits of other scripts.
+NO_NUMBER = re.compile(r"[^\x00-\x7f]|_")
 
 
 class RefusedError(ValueError):
@@ -76,6 +85,7 @@ def tree(path: Path) -> Element:
         line = error.lineno + data[: len(data) - len(text)].count(b"\n")
         raise ValueError(
             f"{path.name} is no well-formed XML: {expat.ErrorString(error.code)} in line {line}"
+            + _foreign(data)
         ) from None
     except RefusedError:
         raise
@@ -84,6 +94,32 @@ def tree(path: Path) -> Element:
             f"{path.name} is in an encoding that is not read ({error}); save it as UTF-8"
         ) from None
     return builder.close()
+
+
+def _foreign(data: bytes) -> str:
+    """Words for an error that bytes of another encoding may have caused."""
+    try:
+        data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        return f"; its line {line} is not UTF-8: save it as UTF-8, or declare its encoding"
+    return ""
+
+
+def once(element: Element, tags: Iterable[str], notes: Notes, owner: object) -> None:
+    """Note children that an element may have once, and has several times: the first counts.
+
+    Parameters
+    ----------
+    element : Element
+    tags : iterable of str
+    notes : Notes
+    owner : object
+        Label of what the element belongs to.
+    """
+    for tag in tags:
+        if len(element.findall(tag)) > 1:
+            notes.leave_out(f"second <{tag}> of <{element.tag}>", owner)
 
 
 def attribute(element: Element, key: str, label: str) -> str:
@@ -111,8 +147,8 @@ def attribute(element: Element, key: str, label: str) -> str:
     return value
 
 
-def numbers(text: str, count: int, label: str) -> Float:
-    """Finite numbers, separated by blanks.
+def numbers(text: str, count: int, label: str, largest: float = LARGEST_NUMBER) -> Float:
+    """Finite numbers, separated by blanks; those below 1e-100 are 0.
 
     Parameters
     ----------
@@ -120,6 +156,8 @@ def numbers(text: str, count: int, label: str) -> Float:
     count : int
     label : str
         What they are and whose.
+    largest : float, optional
+        So that no product of some numbers overflows.
 
     Returns
     -------
@@ -128,16 +166,49 @@ def numbers(text: str, count: int, label: str) -> Float:
     Raises
     ------
     ValueError
-        Where they are not so many, or not finite numbers.
+        Where they are not so many, not finite numbers, or too large.
     """
+    values = [] if NO_NUMBER.search(text) else text.split()
     try:
-        values = [float(word) for word in text.split()]
+        found = np.array([float(word) for word in values])
     except ValueError:
-        values = []
-    if len(values) != count or not all(map(math.isfinite, values)):
-        few = "a finite number" if count == 1 else f"{count} finite numbers"
+        found = np.zeros(0)
+    few = "a finite number" if count == 1 else f"{count} finite numbers"
+    if len(found) != count or not np.isfinite(found).all():
         raise ValueError(f"{label} must be {few}, not {text!r}")
-    return np.array(values)
+    if np.abs(found).max(initial=0.0) > largest:
+        raise ValueError(f"{label} must be {few} up to {largest:g}, not {text!r}")
+    return np.where(np.abs(found) < 1.0 / LARGEST_NUMBER, 0.0, found)
+
+
+def color_of(text: str, label: str) -> Float:
+    """Red, green, blue and opacity, cut off at 0 and 1.
+
+    Parameters
+    ----------
+    text : str
+    label : str
+        What has it.
+
+    Returns
+    -------
+    ndarray of float, shape (4,)
+    """
+    return np.clip(numbers(text, 4, label), 0.0, 1.0)
+
+
+def endless(value: float) -> float:
+    """A limit, infinite where it stands for none.
+
+    Parameters
+    ----------
+    value : float
+
+    Returns
+    -------
+    float
+    """
+    return math.copysign(math.inf, value) if abs(value) >= ENDLESS else value
 
 
 def mesh_path(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
 from dynamics.io.notes import Notes
-from dynamics.io.parsing import attribute, mesh_path, numbers, tree
+from dynamics.io.parsing import attribute, color_of, endless, mesh_path, numbers, once, tree
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
@@ -33,6 +34,8 @@ KINDS = {
     "spherical": "spherical",
     "ball": "spherical",
 }
+#: Parts of a joint.
+PARTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
 WITHOUT_AXIS = {"fixed", "floating", "spherical"}
 WATER = 1000.0  #: kg/m^3; shapes for looking at need some mass
 
@@ -89,7 +92,7 @@ class _Reader:
             name = material.get("name", "")
             if color is not None and name not in self.materials:
                 label = f"{self.path.name}: color of material {name!r}"
-                self.materials[name] = numbers(attribute(color, "rgba", label), 4, label)
+                self.materials[name] = color_of(attribute(color, "rgba", label), label)
 
     def element(self, element: Element) -> None:
         """One child of <robot>."""
@@ -119,9 +122,13 @@ class _Reader:
         if name in self.found.links:
             raise ValueError(f"{label} is there twice; names of links differ")
         link = self.found.links[name] = Link(name)
+        once(element, ["inertial"], self.notes, name)
+        inertial = element.find("inertial")
+        if inertial is not None:
+            self.inertial(inertial, link, label)
         for part in element:
             if part.tag == "inertial":
-                self.inertial(part, link, label)
+                pass
             elif part.tag in ("visual", "collision"):
                 kept = link.visuals if part.tag == "visual" else link.collisions
                 geometry = self.geometry(part, name, f"{label}, {part.tag}")
@@ -132,6 +139,7 @@ class _Reader:
                 self.notes.leave_out(f"<{part.tag}> of links", name)
 
     def inertial(self, element: Element, link: Link, label: str) -> None:
+        once(element, ("origin", "mass", "inertia"), self.notes, link.name)
         pose = self.pose(element.find("origin"), label)
         mass, inertia = element.find("mass"), element.find("inertia")
         if mass is None or inertia is None:
@@ -179,10 +187,13 @@ class _Reader:
         return all(part.tag in ("mu1", "mu2") for part in element)
 
     def geometry(self, element: Element, owner: str, label: str) -> Geometry | None:
+        once(element, ("origin", "geometry", "material"), self.notes, owner)
         pose = self.pose(element.find("origin"), label)
         holder = element.find("geometry")
         if holder is None or len(holder) == 0:
             raise ValueError(f"{label} has no <geometry>")
+        if len(holder) > 1:
+            self.notes.leave_out("second shapes of <geometry>", owner)
         shape = self.shape(holder[0], owner, label)
         if shape is None:
             return None
@@ -192,7 +203,7 @@ class _Reader:
             own = material.find("color")
             color = self.materials.get(material.get("name", ""))
             if own is not None:
-                color = numbers(attribute(own, "rgba", label), 4, f"{label}: the color")
+                color = color_of(attribute(own, "rgba", label), f"{label}: the color")
         return Geometry(shape, pose.position, pose.orientation, color)
 
     def shape(self, element: Element, owner: str, label: str) -> Shape | Mesh | None:
@@ -247,7 +258,7 @@ class _Reader:
             )
             leader = attribute(mimic, "joint", label)
             self.found.mimics.append(Mimic(joint.name, leader, factor, offset))
-        self.extras(element, {"parent", "child", "origin", "axis", "limit", "dynamics", "mimic"})
+        self.extras(element, set(PARTS))
 
     def loop_joint(self, element: Element) -> None:
         """Drake's closure: a joint between a frame on each of two links that have places."""
@@ -273,6 +284,7 @@ class _Reader:
         if kind not in KINDS:
             raise ValueError(f"{label} has the unknown type {kind!r}; known are {sorted(KINDS)}")
         joint = self.found.joints[name] = JointEntry(name, KINDS[kind], None, None)
+        once(element, PARTS, self.notes, name)
         axis = element.find("axis")
         if axis is not None and KINDS[kind] not in WITHOUT_AXIS:
             joint.axis = numbers(attribute(axis, "xyz", label), 3, f"{label}: the axis")
@@ -301,15 +313,17 @@ class _Reader:
         if limit is None:
             return
         effort, velocity = (
-            float(numbers(limit.get(key, "0"), 1, f"{label}: {key} limit")[0])
+            endless(float(numbers(limit.get(key, "0"), 1, f"{label}: {key} limit", math.inf)[0]))
             for key in ("effort", "velocity")
         )
         for key, most in (("effort", effort), ("velocity", velocity)):
             if most < 0.0:
                 raise ValueError(f"{label}: its {key} limit is {most}, and must not be negative")
-        if effort > 0.0:  # the format asks for both; 0 means none
+        if 0.0 < effort < math.inf:  # the format asks for both; 0 means none
             joint.control_limits = [(-effort, effort)]
-        if velocity > 0.0 and joint.kind in ("revolute", "prismatic"):
+        if velocity == math.inf:
+            pass
+        elif velocity > 0.0 and joint.kind in ("revolute", "prismatic"):
             joint.velocity_limits = [(-velocity, velocity)]
         elif velocity > 0.0 and joint.kind != "fixed":
             self.notes.leave_out("limit of velocity", joint.name)
@@ -318,14 +332,14 @@ class _Reader:
         if kind not in ("revolute", "prismatic") or not set(limit.attrib) & {"lower", "upper"}:
             return  # without both numbers a joint is free, not held at 0
         lower, upper = (
-            float(numbers(limit.get(key, "0"), 1, f"{label}: {key} limit")[0])
+            endless(float(numbers(limit.get(key, "0"), 1, f"{label}: {key} limit", math.inf)[0]))
             for key in ("lower", "upper")
         )
         if lower > upper:
             raise ValueError(f"{label}: its lower limit {lower} is above the upper one {upper}")
         if lower == upper:  # exporters write this for joints without limits
             self.notes.leave_out("limits without a range between them", joint.name)
-        else:
+        elif math.isfinite(lower) or math.isfinite(upper):
             joint.limits = [(lower, upper)]
 
     def transmission(self, element: Element) -> None:
@@ -367,6 +381,10 @@ class _Reader:
             for link in (joint.parent, joint.child):
                 if link not in found.links:
                     raise ValueError(f"{name}: joint {joint.name!r} names no link: {link!r}")
+            if joint.parent == joint.child:
+                raise ValueError(
+                    f"{name}: joint {joint.name!r} joins link {joint.child!r} with itself"
+                )
             if joint.closure:
                 continue
             child, parent = str(joint.child), str(joint.parent)
@@ -382,6 +400,10 @@ class _Reader:
             else:
                 self.notes.leave_out("<transmission> of no joint", motor)
         found.roots = [link for link in found.links if link not in parents]
+        if not found.roots:
+            raise ValueError(
+                f"{name}: the joints of {sorted(found.links)} run in a circle; use <loop_joint>"
+            )
         if len(found.roots) != 1:
             raise ValueError(
                 f"{name}: a URDF file has one link without a parent, this has {found.roots}"

@@ -272,7 +272,10 @@ def test_shapes_colors_and_surfaces(tmp_path):
     found = body.collisions[0].surface
     assert (found.friction, found.kind, found.touches) == (0.3, 6, 6)
     report = mechanism.report
-    assert report.left_out == {"second coefficient of friction": ["a"]}
+    assert report.left_out == {
+        "second coefficient of friction": ["a"],
+        "meshes that are not there": ["robot/a.stl"],
+    }
     assert report.changed == {"<cone> as a mesh": ["a"]}
     assert len(caught) == 2
 
@@ -485,6 +488,7 @@ def geometry(shape, more=""):
     ],
 )  # fmt: skip
 def test_what_is_left_out_of_links_is_named(tmp_path, inside, left):
+    (tmp_path / "c.dae").touch()
     assert load(tmp_path, model(link("a", more=inside))).report.left_out == {left: ["a"]}
 
 

@@ -9,6 +9,7 @@ import dynamics as dy
 from dynamics.io import UnsupportedElementWarning
 from dynamics.parts.meshes import found, read_triangles
 
+from .damage import damaged
 from .robots import (
     joint,
     link,
@@ -121,7 +122,103 @@ BROKEN = {
         '<!DOCTYPE robot [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><robot>&b;</robot>'
     ),
     "nests elements more than": "<robot>" + "<a>" * 500 + "</a>" * 500 + "</robot>",
+    "joint 'j' joins link 'b' with itself": robot(AB, joint("j", "continuous", "b", "b")),
+    r"the joints of \['a', 'b'\] run in a circle": robot(
+        AB, joint("i", "fixed", "b", "a"), joint("j", "fixed", "a", "b")
+    ),
+    r"the mass must be a finite number up to 1e\+100, not '1e\+101'": robot(link("a", 1e101)),
+    "xyz must be 3 finite numbers up to": robot(link("a", xyz=(1e300, 0, 0))),
+    "the mass must be a finite number, not '1_0'": robot(link("a", 7.5)).replace("7.5", "1_0"),
+    "the mass must be a finite number, not '\u0661'": robot(link("a", 7.5)).replace(
+        "7.5", "\u0661"
+    ),
+    "link 'a' moves and has no inertia": robot(link("a", inertia=(1e-300,) * 3)),
 }
+
+
+def test_numbers_that_are_next_to_zero_or_stand_for_no_limit_do_no_harm(tmp_path):
+    most = '<limit lower="-1e16" upper="1.7e308" effort="1e300" velocity="1e200"/>'
+    hip = joint("j", "revolute", "a", "b", (5e-324, 0, 1), (1e-310, 0, 0), (1, 1e-200, 0), most)
+    mech = load(tmp_path, robot(AB, hip), base="fixed", actuated=True)
+    model = mech.finalize(timestep=0.01)
+
+    np.testing.assert_array_equal(mech.joints["j"].parent_point, [0, 0, 1])
+    for what in ("limits", "velocity_limits", "control_limits"):
+        assert getattr(mech.joints["j"], what) is None
+    assert np.isfinite(dy.simulate(model, model.initial_state(), 0.1).final.data).all()
+
+
+def test_bytes_that_are_not_utf8_are_named_with_their_line(tmp_path):
+    text = robot(link("a"), link("Gr\xfc\xdfe"), joint("j", "fixed", "a", "Gr\xfc\xdfe"))
+    (tmp_path / "a.urdf").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"in line 3; its line 3 is not UTF-8: save it as UTF-8"):
+        dy.load(tmp_path / "a.urdf")
+    declared = text.replace('"1.0"?', '"1.0" encoding="latin-1"?')
+    (tmp_path / "a.urdf").write_bytes(b"\r\n" + declared.encode("latin-1"))
+    assert list(dy.load(tmp_path / "a.urdf").bodies) == ["a", "Gr\xfc\xdfe"]
+    (tmp_path / "a.urdf").write_text(text.replace("\n", "\r\n"), "utf-8-sig")
+    assert list(dy.load(tmp_path / "a.urdf").bodies) == ["a", "Gr\xfc\xdfe"]
+
+
+def test_of_elements_that_are_there_twice_the_first_counts_and_others_are_named(tmp_path):
+    heavy = '<inertial><mass value="9"/><inertia ixx="9" iyy="9" izz="9"/></inertial>'
+    shapes = '<box size="1 1 1"/><sphere radius="1"/>'
+    more = heavy + f"<visual><geometry>{shapes}</geometry></visual>"
+    twice = '<limit lower="-1" upper="1"/><limit lower="-2" upper="2"/>'
+    text = robot(link("a", 1.0, more=more), link("b"), joint("j", "revolute", "a", "b", more=twice))
+    mech = load(tmp_path, text)
+
+    assert mech.bodies["a"].mass == 1.0 and type(mech.bodies["a"].visuals[0].shape) is dy.Box
+    np.testing.assert_array_equal(mech.joints["j"].limits, [[-1, 1]])
+    assert mech.report.left_out == {
+        "second <inertial> of <link>": ["a"],
+        "second shapes of <geometry>": ["a"],
+        "second <limit> of <joint>": ["j"],
+    }
+
+
+def test_meshes_that_are_not_there_are_in_the_report_alone(tmp_path):
+    (tmp_path / "here.stl").write_text("solid a\nendsolid a\n")
+    meshes = "".join(
+        f'<visual><geometry><mesh filename="package://p/{name}.stl"/></geometry></visual>'
+        for name in ("here", "gone", "gone")
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mech = load(tmp_path, robot(link("a", more=meshes)), quiet=False)
+    assert mech.report.left_out == {"meshes that are not there": ["p/gone.stl"]}
+
+
+def test_colors_are_cut_off_at_one(tmp_path):
+    paint = (
+        '<geometry><sphere radius="1"/></geometry><material name="m"><color rgba="{}"/></material>'
+    )
+    mech = load(tmp_path, robot(link("a", more=f"<visual>{paint.format('255 0.5 -1 1')}</visual>")))
+    np.testing.assert_array_equal(mech.bodies["a"].visuals[0].color, [1, 0.5, 0, 1])
+
+
+WHOLE = robot(
+    link("base", more='<collision><geometry><box size="0.3 0.2 0.1"/></geometry></collision>'),
+    link("upper", 2.0, (0, 0, 0.2), (0.1, 0.2, 0.3)),
+    link("cross", 0), link("lower", 1.0, (0, 0, 0.3)), link("tool", 0), link("slider"),
+    joint("hip", "revolute", "base", "upper", (0, 0, 0.1), (0.3, 0, 0), (0, 1, 0),
+          '<limit lower="-1" upper="1" effort="5" velocity="7"/><dynamics damping="0.1"/>'),
+    joint("k1", "continuous", "upper", "cross", (0, 0, 0.4), axis=(1, 0, 0)),
+    joint("k2", "continuous", "cross", "lower", axis=(0, 1, 0)),
+    joint("mount", "fixed", "lower", "tool", (0, 0, 0.6)),
+    joint("rail", "prismatic", "base", "slider", axis=(1, 0, 0),
+          more='<mimic joint="hip" multiplier="0.2" offset="0.2"/><limit lower="0.1" upper="1"/>'),
+    '<loop_joint name="l" type="ball"><link1 link="tool" xyz="0 0 0"/>'
+    '<link2 link="slider" xyz="0 0.3 1"/></loop_joint>',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_damaged_files_load_or_are_refused(tmp_path, seed):
+    try:
+        load(tmp_path, damaged(WHOLE, seed), collide=seed % 2 == 0, base="fixed")
+    except (ValueError, FileNotFoundError) as error:
+        assert str(error).startswith("robot.urdf")
 
 
 @pytest.mark.parametrize("message", BROKEN)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dynamics.io.description import Pose
 from dynamics.io.facets import cone
 from dynamics.io.notes import Notes
-from dynamics.io.parsing import numbers
+from dynamics.io.parsing import color_of
 from dynamics.io.sdf.files import mesh_of
 from dynamics.io.sdf.text import child, flag, number, text_of, vector
 from dynamics.parts.geometry import Geometry, Mesh, Surface
@@ -131,7 +131,7 @@ class Shapes:
             return None
         words = text.split()
         label = f"{label}: the color"
-        color = numbers(" ".join([*words, "1"] if len(words) == 3 else words), 4, label)
+        color = color_of(" ".join([*words, "1"] if len(words) == 3 else words), label)
         color[3] *= 1.0 - min(max(number(element, "transparency", 0.0, label), 0.0), 1.0)
         return color
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
 from dynamics.io.notes import Notes
-from dynamics.io.parsing import attribute, numbers
+from dynamics.io.parsing import attribute, endless, numbers
 from dynamics.io.sdf.scopes import DRAKE, OWN, Named, Scope
 from dynamics.io.sdf.text import child, extended, flag, number, text_of, vector
 from dynamics.parts.servos import PositionServo
@@ -38,8 +38,6 @@ READ = {
     "gearbox_ratio", "gearbox_reference_body", "drake:mimic", "drake:rotor_inertia",
     "drake:gear_ratio", "drake:controller_gains",
 }  # fmt: skip
-#: Limits from here on are none: SDF wrote 1e16 for infinity.
-ENDLESS = 1e15
 #: Sine of an angle up to which axes are at right angles.
 MEANT = 1e-6
 
@@ -242,7 +240,7 @@ class Joints:
             if value < 0.0:
                 raise ValueError(f"{label}: {what} is {value}: it would add energy")
         lower, upper = (
-            _endless(extended(element, f"limit/{end}", default, label))
+            endless(extended(element, f"limit/{end}", default, label))
             for end, default in (("lower", -math.inf), ("upper", math.inf))
         )
         if lower > upper:
@@ -250,7 +248,7 @@ class Joints:
         if lower == upper and math.isinf(lower):
             raise ValueError(f"{label}: its limits are both {lower}")
         most = [
-            _endless(extended(element, f"limit/{what}", math.inf, label))
+            endless(extended(element, f"limit/{what}", math.inf, label))
             for what in ("velocity", "effort")
         ]  # not enforced where negative; 0 says that there is no motor
         velocity, effort = (one if one > 0.0 else math.inf for one in most)
@@ -336,11 +334,6 @@ class Joints:
                 sense = math.copysign(1.0, float(own @ axis))
                 return joint, sense if joint.parent == base else -sense
         return None
-
-
-def _endless(value: float) -> float:
-    """A limit, infinite where it stands for none."""
-    return math.copysign(math.inf, value) if abs(value) >= ENDLESS else value
 
 
 def _screw(

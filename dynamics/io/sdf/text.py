@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.io.description import Pose
-from dynamics.io.parsing import numbers
+from dynamics.io.parsing import NO_NUMBER, numbers
 
 __all__ = ["child", "extended", "flag", "number", "pose_in", "text_of", "vector"]
 
@@ -97,7 +97,7 @@ def extended(element: Element, path: str, default: float, label: str) -> float:
     """
     text = text_of(element, path)
     try:
-        value = default if text is None else float(text)
+        value = default if text is None else math.nan if NO_NUMBER.search(text) else float(text)
     except ValueError:
         value = math.nan
     if math.isnan(value):
