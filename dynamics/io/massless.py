@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Pose
 from dynamics.io.notes import Notes
+from dynamics.parts.tendons import Wrap
 
 if TYPE_CHECKING:
     from dynamics.io.groups import Group
@@ -161,6 +162,7 @@ class _Tree:
             for link in (joint.parent, joint.child)
             if joint.closure and link is not None
         }
+        self.carrying = _carrying(found)
         for joint in found.joints.values():
             parent = None if joint.parent is None else groups[joint.parent]
             if joint.closure or parent is self.child(joint):
@@ -192,7 +194,7 @@ class _Tree:
         return out
 
     def chains(self) -> list[list[tuple[JointEntry, Pose]]]:
-        """Paths whose links between are without branches, closures, followers and geometry."""
+        """Paths whose links between have no branches, closures or followers, and carry nothing."""
         out = []
         for path in self.paths():
             joints = [joint for joint, _ in path]
@@ -201,12 +203,32 @@ class _Tree:
                 group.mass == 0.0
                 and len(self.below[id(group)]) == 1
                 and id(group) not in self.held
-                and not any(link.visuals or link.collisions for link, _ in group.links)
+                and not any(
+                    link.visuals or link.collisions or link.name in self.carrying
+                    for link, _ in group.links
+                )
                 for group in between
             )
             if plain and not self.bound & {joint.name for joint in joints}:
                 out.append(path)
         return out
+
+
+def _carrying(found: Description) -> set[str | None]:
+    """Links that frames, sensors, ropes, thrusters and tendons need."""
+    links = {owner for owner, _ in found.frames.values()}
+    for sensor in found.sensors:
+        links |= {sensor.link, *sensor.links}
+        links |= {sensor.reference[0]} if sensor.reference is not None else set()
+    links |= {end for rope in found.ropes for end in (rope.parent, rope.child)}
+    links |= {one.link for one in found.thrusters}
+    for tendon in found.tendons.values():
+        for one in (point for run in tendon.path for point in run):
+            if isinstance(one, Wrap):
+                links |= {one.body, one.side[0] if one.side is not None else None}
+            else:
+                links.add(one[0])
+    return links
 
 
 def _composed(path: list[tuple[JointEntry, Pose]]) -> JointEntry | None:

@@ -212,7 +212,8 @@ class _Reader:
 
         makers: dict[str, Callable[[], Shape]] = {
             "box": lambda: Box(
-                *numbers(attribute(element, "size", label), 3, f"{label}: size"), density=WATER
+                *numbers(attribute(element, "size", label), 3, f"{label}: size").tolist(),
+                density=WATER,
             ),
             "sphere": lambda: Sphere(size("radius"), density=WATER),
             "cylinder": lambda: Cylinder(size("radius"), size("length"), density=WATER),

@@ -8,6 +8,7 @@ import pytest
 import dynamics as dy
 from dynamics.io import MergedLinkWarning, massless
 
+from . import sdf
 from .robots import falling, joint, link, load, moved, pose_of_frame, robot
 
 AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1), "s": (0.6, 0, 0.8)}
@@ -268,3 +269,22 @@ def test_a_trunk_with_limbs_on_three_hinges_each_falls(tmp_path, mujoco, springs
     masses = np.array([one.mass for one in mech.bodies.values()])
     height = masses @ (motion.final.pose[:, 2] - motion[0].pose[:, 2]) / masses.sum()
     assert height == pytest.approx(-0.5 * 9.81 * 0.05**2, abs=1e-8)
+
+
+def test_links_that_carry_a_frame_stay_between_their_hinges(tmp_path):
+    # As URDF the two hinges are one cross; in SDF a frame is attached to the link between.
+    parts = [sdf.link("a"), sdf.link("b", 0.0, (0, 0, 0)), sdf.link("c")]
+    hinges = [sdf.joint("j", "revolute", "a", "b", "1 0 0"),
+              sdf.joint("k", "revolute", "b", "c", "0 1 0")]  # fmt: skip
+    mech = sdf.load(tmp_path, sdf.model(*parts, *hinges))
+    assert list(mech.joints) == ["j+k"]
+
+    frame = '<frame name="mark" attached_to="b"><pose>0 0 0.1 0 0 0</pose></frame>'
+    mech = sdf.load(tmp_path, sdf.model(*parts, *hinges, frame))
+    assert list(mech.joints) == ["j", "k"]
+    model = mech.finalize()
+    state = model.initial_state()
+    model.set_joint(state, "j", np.pi / 2)
+    model.set_joint(state, "k", 1.0)
+    position = pose_of_frame(mech, state, model, "mark")[0]
+    np.testing.assert_allclose(position, [0, -0.1, 0], atol=1e-15)

@@ -267,3 +267,14 @@ def test_damaged_files_load_or_are_refused(tmp_path, seed):
         load(tmp_path, damaged(WHOLE, seed), collide=seed % 2 == 0)
     except (ValueError, FileNotFoundError) as error:
         assert str(error).startswith("robot.sdf")
+
+
+def test_of_elements_that_are_there_twice_the_first_counts_and_others_are_named(tmp_path):
+    axes = "<axis><xyz>1 0 0</xyz></axis><axis><xyz>0 1 0</xyz></axis>"
+    heavy = "<inertial><mass>9</mass></inertial>"
+    mechanism = load(tmp_path, model(A, link("b", more=heavy),
+                                     joint("j", "revolute", "a", "b", more=axes)))  # fmt: skip
+    assert mechanism.bodies["b"].mass == 1.0
+    assert mechanism.joints["j"].positions[0].axis.tolist() == [1, 0, 0]
+    left = {"second <inertial> of <link>": ["b"], "second <axis> of <joint>": ["j"]}
+    assert mechanism.report.left_out == left

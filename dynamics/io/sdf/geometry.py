@@ -72,12 +72,14 @@ class Shapes:
             return float(vector(element, key, None, label, 1)[0])
 
         makers: dict[str, Callable[[], Shape | Mesh]] = {
-            "box": lambda: Box(*vector(element, "size", None, label), density=WATER),
+            "box": lambda: Box(*vector(element, "size", None, label).tolist(), density=WATER),
             "sphere": lambda: Sphere(size("radius"), density=WATER),
             "cylinder": lambda: Cylinder(size("radius"), size("length"), density=WATER),
             "capsule": lambda: Capsule(size("radius"), size("length"), density=WATER),
             "cone": lambda: cone(size("radius"), size("length")),
-            "ellipsoid": lambda: Ellipsoid(*vector(element, "radii", None, label), density=WATER),
+            "ellipsoid": lambda: Ellipsoid(
+                *vector(element, "radii", None, label).tolist(), density=WATER
+            ),
         }
         if element.tag in makers:
             try:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
 from dynamics.io.notes import Notes
-from dynamics.io.parsing import attribute, endless, numbers
+from dynamics.io.parsing import attribute, endless, numbers, once
 from dynamics.io.sdf.scopes import DRAKE, OWN, Named, Scope
 from dynamics.io.sdf.text import child, extended, flag, number, text_of, vector
 from dynamics.parts.servos import PositionServo
@@ -111,6 +111,7 @@ class Joints:
         one, two = (scope.link_of(scope.end(name, end)) for end in ("parent", "child"))
         if one == two:
             raise ValueError(f"{label} joins {one or 'the world'!r} with itself")
+        once(element, ("parent", "child", "pose", "axis", "axis2"), self.notes, full)
         for part in element:
             if part.tag not in READ:
                 self.notes.leave_out(f"<{part.tag}> of joints", full)

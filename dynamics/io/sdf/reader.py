@@ -11,7 +11,7 @@ import numpy as np
 from dynamics import rotation
 from dynamics.io.description import Description, Floor, JointEntry, Link, Pose
 from dynamics.io.notes import Notes
-from dynamics.io.parsing import numbers, tree
+from dynamics.io.parsing import numbers, once, tree
 from dynamics.io.sdf.building import scope_of
 from dynamics.io.sdf.files import version_of
 from dynamics.io.sdf.geometry import Shapes
@@ -126,6 +126,7 @@ class _Reader:
         element, full = named.element, scope.full(name)
         label = f"{scope.label}, link {name!r}"
         link = self.found.links[full] = Link(full)
+        once(element, ("pose", "inertial"), self.notes, full)
         for part in element:
             if part.tag in ("visual", "collision"):
                 self.shape(part, scope, name, named, link, pose)
