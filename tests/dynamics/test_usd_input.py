@@ -72,6 +72,16 @@ def mesh(corners):
             "/a has a transform with no numbers",
         ),
         (file(body("a", mass="inf")), "body 'a' has the mass inf"),
+        (file(body("a", mass="nan")), "robot.usda: /a.physics:mass is no number"),
+        (
+            file(body("a"), joint("Revolute", "j", "", "/a", "float physics:lowerLimit = nan")),
+            "robot.usda: /j.physics:lowerLimit is no number",
+        ),
+        (
+            file(body("a"), joint("Revolute", "j", "", "/a", axis="Q")),
+            "joint 'j' has the axis 'Q', and must have X, Y or Z",
+        ),
+        (file(body("a"), up="X"), "upAxis is 'X', and must be Y or Z"),
         (
             file(body("a"), joint("Revolute", "j", "", "/a", DRIVE.replace("-1", "inf"), axis="X",
                                   apis=DRIVES)),
@@ -106,6 +116,12 @@ def mesh(corners):
 def test_broken_files_are_refused_by_label(tmp_path, text, match):
     with pytest.raises(ValueError, match=match):
         load(tmp_path, text)
+
+
+def test_names_that_are_not_utf8_are_refused(tmp_path):
+    (tmp_path / "a.usda").write_bytes(file(body("Arm\xe9")).encode("latin-1"))
+    with pytest.raises(ValueError, match=r"^a.usda holds names that are not UTF-8"):
+        dy.load(tmp_path / "a.usda")
 
 
 def test_a_missing_layer_is_named(tmp_path):

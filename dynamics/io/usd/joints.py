@@ -147,7 +147,14 @@ class Joints:
         if kind == kinds.FixedJoint:
             return []
         if kind in (kinds.RevoluteJoint, kinds.PrismaticJoint):
-            axis = AXES[str(joint.axis)[-1]]
+            prim = self.stage.stage.GetPrimAtPath(joint.primPath)
+            token = str(prim.GetAttribute("physics:axis").Get())
+            if token not in AXES:  # OpenUSD takes X
+                raise ValueError(
+                    f"{self.stage.path.name}: joint {name!r} has the axis {token!r}, and must have "
+                    "X, Y or Z"
+                )
+            axis = AXES[token]
             one = Freedom(kind == kinds.RevoluteJoint, axis)
             if joint.limit.enabled:
                 one.lower, one.upper = joint.limit.lower, joint.limit.upper

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,6 +68,8 @@ def quiet(path: Path) -> Iterator[None]:
     except pxr.Tf.ErrorException as error:
         reason = reason_of(error, path.parent)
         raise ValueError(f"{path.name}: OpenUSD refuses it: {reason}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name} holds names that are not UTF-8: save it as UTF-8") from None
     finally:
         delegate.TakeUncoalescedDiagnostics()
         del delegate
@@ -120,11 +123,13 @@ class Stage:
             if not 0.0 < unit < np.inf:
                 raise ValueError(f"{path.name}: {name} is {unit}, and must be positive")
         up = str(geom.GetStageUpAxis(self.stage))
+        if up not in ("Y", "Z"):
+            raise ValueError(f"{path.name}: upAxis is {up!r}, and must be Y or Z")
         self.upright = Pose(orientation=Y_TO_Z) if up == "Y" else Pose()
         self.cache = geom.XformCache()
 
     def check(self, prim: Any) -> None:
-        """Refuse attributes whose values are not of the types of their schemas.
+        """Refuse attributes that are no numbers, or not of the types of their schemas.
 
         Parameters
         ----------
@@ -140,6 +145,8 @@ class Stage:
             kind, value = attribute.GetTypeName(), attribute.Get()
             if not kind or value is None:
                 continue
+            if isinstance(value, float) and math.isnan(value):
+                raise ValueError(f"{self.path.name}: {attribute.GetPath()} is no number")
             meant = type(kind.defaultValue)
             if isinstance(value, meant) or (
                 meant in NUMBERS and isinstance(value, NUMBERS) and not attribute.IsCustom()
