@@ -43,6 +43,7 @@ SLIDING = 1e6  #: how much rather the slide of a tendon moves than what makes it
 #: Least damping, against redundant rows, over the diagonal of G M^-1 G^T; what a step that does not
 #: lower the error goes on with, and where it is given up.
 DAMPED, CAREFUL, HOPELESS = 1e-9, 1e-3, 1e3
+FAR = 8.0  #: roundings of a position that the rows of a joint may be open by
 
 
 def initial_state(model: Model) -> State:
@@ -201,7 +202,12 @@ def assemble(
     after, g = closest(after, lengths, units, lambda trial: equations(model, trial, targets), JUMPS)
     if not np.abs(units * g).max(initial=0.0) <= OPEN:
         k = int(np.argmax(np.abs(units * g)))
-        name = _owner(model, k, targets)
+        name, far = _owner(model, k, targets), float(np.abs(after.pose[:, :3]).max())
+        if abs(g[k]) <= FAR * np.finfo(float).eps * far:
+            raise InconsistentStateError(
+                f"joint {name!r} stays open by {abs(g[k]):.2e}, as bodies are {far:.0e} m from the "
+                "origin, where positions have no more digits: place them nearer to it"
+            )
         raise InconsistentStateError(
             f"the joints cannot all be fulfilled: {name!r} stays open by {abs(g[k]):.2e}; look at "
             "its points and axes, or start from a state nearer to the one you mean"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics import rotation
 from dynamics.io import UnsupportedElementWarning
 from dynamics.parts.meshes import found, read_triangles
 
@@ -195,6 +196,15 @@ def test_colors_are_cut_off_at_one(tmp_path):
     )
     mech = load(tmp_path, robot(link("a", more=f"<visual>{paint.format('255 0.5 -1 1')}</visual>")))
     np.testing.assert_array_equal(mech.bodies["a"].visuals[0].color, [1, 0.5, 0, 1])
+
+
+def test_robots_beyond_the_digits_of_positions_are_refused_with_the_reason(tmp_path):
+    # 4e8 m, as the moon is away, have steps of 6e-8 m, and joints close to 1e-10 m.
+    place = {"position": (5e5, 4e8, 100.0), "orientation": rotation.from_rpy((0.3, 0.2, 0.1))}
+    text = robot(AB, joint("j", "fixed", "a", "b", (0.1, 0.7, 0.3), (0.5, 0.1, 0.9)))
+    model = load(tmp_path, text, base="fixed", **place).finalize()
+    with pytest.raises(dy.InconsistentStateError, match=r"bodies are 4e\+08 m from the origin"):
+        model.initial_state()
 
 
 WHOLE = robot(
