@@ -437,11 +437,16 @@ class MechanismVectorEnv(VectorEnv):
     ----------
     task : Task
     num_envs : int
+        At least 1.
     threads : int, optional
+        At least 1; after `close` there is one.
     """
 
     def __init__(self, task: Task, num_envs: int, threads: int = 1) -> None:
         _check_task(task)
+        for what, count in (("num_envs", num_envs), ("threads", threads)):
+            if isinstance(count, bool) or not (isinstance(count, (int, np.integer)) and count >= 1):
+                raise ValueError(f"{what} is {count!r}, and must be an integer of at least 1")
         self.task, self.num_envs = task, num_envs
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
         self.render_mode, self.spec = None, None
@@ -449,8 +454,9 @@ class MechanismVectorEnv(VectorEnv):
         self.single_action_space = task.action_space
         self.observation_space = batch_space(task.observation_space, num_envs)
         self.action_space = batch_space(task.action_space, num_envs)
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        ends = np.linspace(0, num_envs, max(1, threads) + 1).astype(int)
+        self._threads = int(threads)
+        self._pool = self._started()
+        ends = np.linspace(0, num_envs, threads + 1).astype(int)
         self._parts = [slice(a, b) for a, b in zip(ends, ends[1:])]
         self._states = np.tile(task.start.data, (num_envs, 1))
         self._counts, self._over = np.zeros(num_envs, int), np.zeros(num_envs, bool)
@@ -464,6 +470,8 @@ class MechanismVectorEnv(VectorEnv):
         seeds = [None if seed is None else seed + i for i in range(self.num_envs)] if (
             seed is None or isinstance(seed, (int, np.integer))
         ) else list(seed)  # fmt: skip
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"there are {len(seeds)} seeds for {self.num_envs} environments")
         for i, one in enumerate(seeds):
             if one is not None:
                 self._rngs[i] = gymnasium.utils.seeding.np_random(one)[0]
@@ -501,3 +509,15 @@ class MechanismVectorEnv(VectorEnv):
         """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown()
+            self._pool, self._threads = None, 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pool": None}  # threads stay where they are
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._pool = self._started()
+
+    def _started(self) -> ThreadPoolExecutor | None:
+        """Threads; None where there is one."""
+        return ThreadPoolExecutor(self._threads) if self._threads > 1 else None

@@ -1,6 +1,7 @@
 """Gymnasium environments: its own checks, and the same motions as `simulate`."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -428,3 +429,30 @@ def test_rewards_and_ends_are_functions():
         dy.gym.Task(model, reward=1.0, most=1.0)
     with pytest.raises(TypeError, match="terminated must be a function, not 0.5"):
         dy.gym.Task(model, reward=lambda q, rate, action: 0.0, terminated=0.5, most=1.0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_copies_of_many_side_by_side_go_on_and_closed_ones_too(threads):
+    many = dy.gym.MechanismVectorEnv(balance(), 3, threads)
+    many.reset(seed=1)
+    actions = np.array([[0.3], [-0.2], [0.9]])
+    many.step(actions)
+    again = pickle.loads(pickle.dumps(many))
+    np.testing.assert_array_equal(again.step(actions)[0], many.step(actions)[0])
+
+    for one in (many, again):
+        one.close()
+        one.close()
+    np.testing.assert_array_equal(again.step(actions)[0], many.step(actions)[0])
+
+
+def test_numbers_of_environments_threads_and_seeds_are_checked():
+    for count in (0, -1, 1.5, True, "2"):
+        with pytest.raises(ValueError, match="num_envs is .* an integer of at least 1"):
+            dy.gym.MechanismVectorEnv(balance(), count)
+        with pytest.raises(ValueError, match="threads is .* an integer of at least 1"):
+            dy.gym.MechanismVectorEnv(balance(), 2, threads=count)
+    many = dy.gym.MechanismVectorEnv(balance(), 3)
+    for seeds in ([1, 2], [1, 2, 3, 4]):
+        with pytest.raises(ValueError, match=f"there are {len(seeds)} seeds for 3 environments"):
+            many.reset(seed=seeds)
