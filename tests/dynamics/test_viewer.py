@@ -192,6 +192,20 @@ def test_curves_are_those_of_the_motion():
     assert series_of(scene, forces["values"])[-1] == pytest.approx(20.0, rel=1e-4)
 
 
+def test_charts_say_how_many_of_all_curves_they_have():
+    mech = dy.Mechanism()
+    above = mech.world
+    for k in range(4):  # 12 coordinates, three per joint
+        ball = mech.add_body(dy.Sphere(0.1, mass=1.0), name=k)
+        mech.add_joint(dy.Spherical(above, ball, child_point=(0, 0, 0.5), name=f"j{k}"))
+        above = ball
+    model = mech.finalize(0.01)
+    page = viewer.page_of(dy.simulate(model, model.initial_state(), 0.05))
+    _, joints = scene_of(page.html)["curves"]
+
+    assert joints["unit"] == "m or rad: 8 of 12" and len(joints["names"]) == 8
+
+
 def test_curves_of_long_motions_are_thinned_out():
     scene = scene_of(viewer.page_of(motion(falling_bodies(), 7.0), rate=1000.0).html)
 

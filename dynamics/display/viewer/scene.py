@@ -198,22 +198,32 @@ def _curves(
     energies["total"] = np.asarray(part.energy())
     ties = [c.plane.tie for c in model.mechanism.contacts.values() if c.plane is not None]
     joints: dict[str, Float] = {}
+    coordinates = 0
     for name, joint in model.mechanism.joints.items():
         free = len(joint.positions)
-        if 0 < free < 6 and len(joints) < MOST_CURVES and joint not in ties:
+        if not 0 < free < 6 or joint in ties:
+            continue
+        coordinates += free
+        if len(joints) < MOST_CURVES:
             for i, column in enumerate(part.joint(name).reshape(chosen.size, -1).T):
                 joints[f"{name} {i}" if free > 1 else str(name)] = column
     names = [*model.mechanism.contacts, *part.near_pairs]
     forces = {str(name): part.contact(name).normal_force.sum(axis=1) for name in names}
+    touching = len(forces)
     largest = sorted(forces, key=lambda name: -float(np.abs(forces[name]).max()))[:MOST_CURVES]
     forces = {name: values for name, values in forces.items() if name in largest}
-    charts = (("energy", "J", energies), ("joints", "m or rad", joints),
-              ("contact forces", "N", forces))  # fmt: skip
-    return [_chart(title, unit, lines, packer) for title, unit, lines in charts if lines]
+    charts = (("energy", "J", energies, len(energies)), ("joints", "m or rad", joints, coordinates),
+              ("contact forces", "N", forces, touching))  # fmt: skip
+    return [_chart(title, unit, lines, n, packer) for title, unit, lines, n in charts if lines]
 
 
-def _chart(title: str, unit: str, lines: dict[str, Float], packer: Packer) -> dict[str, Any]:
+def _chart(
+    title: str, unit: str, lines: dict[str, Float], count: int, packer: Packer
+) -> dict[str, Any]:
+    """Lines of one chart, and in its title how many of all they are, where it has not all."""
     names = list(lines)[:MOST_CURVES]
+    if len(names) < count:
+        unit = f"{unit}: {len(names)} of {count}"
     values = np.stack([lines[name] for name in names], axis=1)
     fine = FINE * float(np.ptp(values)) or 1e-12
     return {"title": title, "unit": unit, "names": names, "values": packer.series(values, fine)}
