@@ -239,7 +239,10 @@ class Model:
         """
         state = loop_closure.initial_state(self)
         within = posture_search.within_limits(self, state, {}, {})
-        return state if within is state else plane_placement.placed(self, within)
+        if within is state:
+            return state
+        loop_closure.carry_back(self, within)
+        return plane_placement.placed(self, within)
 
     def assemble(
         self,

@@ -451,7 +451,7 @@ def set_body(
     """Place a body, alone or with all that joints connect to it: `Model.set_body`."""
     check_state(model, state)
     i, label = model.body_number(name), f"body {name!r}"
-    others = _connected(model, name) if carry else []
+    others = connected(model, name) if carry else []
     twists = twists_of(model, state)
     body, before = model.bodies[i], dict[Hashable, Frame]()
     if others:  # else the state may have no poses yet
@@ -475,8 +475,24 @@ def set_body(
     set_twists(model, state, twists, [i, *(model.body_number(one.name) for one in others)])
 
 
-def _connected(model: Model, name: Hashable) -> list[Any]:
-    """Bodies that joints connect to one, directly or through others."""
+def connected(model: Model, name: Hashable) -> list[Any]:
+    """Bodies that joints connect to one, directly or through others.
+
+    Parameters
+    ----------
+    model : Model
+    name : hashable
+        Of a body.
+
+    Returns
+    -------
+    list of Body
+
+    Raises
+    ------
+    InconsistentStateError
+        Where joints hold them to the world.
+    """
     joints = [joint for joint in model.mechanism.joints.values() if joint.n_rows > 0]
     reached, waiting, found = {name}, [name], []
     while waiting:

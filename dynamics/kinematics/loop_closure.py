@@ -62,11 +62,38 @@ def initial_state(model: Model) -> State:
             near[joint.name] = [min(max(0.0, a), b) for a, b in ends], [0.0] * len(ends)
     near |= _coupled(model)
     try:
-        return placed(model, _hung(model, state, known, near))
+        found = _hung(model, state, known, near)
     except InconsistentStateError:
         if not near:
             raise
-    return placed(model, _hung(model, state, known, {}))  # closed, but beyond limits
+        found = _hung(model, state, known, {})  # closed, but beyond limits
+    carry_back(model, found)
+    return placed(model, found)
+
+
+def carry_back(model: Model, state: State) -> None:
+    """Move robots that closing has moved as a whole back, where one body alone has a place.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Changed.
+    """
+    placed_bodies = {
+        body.name: [*body.position, *body.orientation]
+        for body in model.mechanism.bodies.values()
+        if body.position is not None and body.orientation is not None
+    }
+    for name, pose in placed_bodies.items():
+        if np.array_equal(state.pose[model.body_number(name)], pose):
+            continue
+        try:
+            others = coordinates.connected(model, name)
+        except InconsistentStateError:  # the world holds it
+            continue
+        if not any(one.name in placed_bodies for one in others):
+            coordinates.set_body(model, state, name, pose[:3], pose[3:], None, None, carry=True)
 
 
 def _coupled(model: Model) -> dict[Hashable, coordinates.Coordinates]:

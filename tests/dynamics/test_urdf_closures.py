@@ -167,3 +167,25 @@ def test_a_joint_on_the_world_follows_another(tmp_path):
     turns = trajectory.joint("b") - (0.1 - 2.0 * a)
     np.testing.assert_allclose(turns, 2 * np.pi * np.round(turns / (2 * np.pi)), atol=1e-7)
     np.testing.assert_allclose(trajectory.joint("c"), 0.1 - 2.0 * a, atol=1e-7)
+
+
+@pytest.mark.parametrize("limit", ["", '<limit lower="-1.5" upper="-0.01"/>'])
+def test_closing_a_loop_leaves_the_root_of_a_floating_robot_in_its_place(tmp_path, limit):
+    rod = {"xyz": (0, 0, 0.5), "inertia": (1 / 12, 1 / 12, 1e-3)}
+    kind = "revolute" if limit else "continuous"
+    text = robot(
+        link("trunk", 3.0), *(link(name, **rod) for name in ("left", "top", "right")),
+        joint("a", kind, "trunk", "left", axis=(1, 0, 0), more=limit),
+        joint("b", "continuous", "left", "top", (0, 0, 1), (-np.pi / 2, 0, 0), (1, 0, 0)),
+        joint("d", "continuous", "trunk", "right", (0, 1, 0), axis=(1, 0, 0)),
+        '<loop_joint name="c" type="continuous"><axis xyz="1 0 0"/><link1 link="top" '
+        'xyz="0 0 1.1"/><link2 link="right" xyz="0 0 0.8"/></loop_joint>',
+    )  # fmt: skip
+    place = {"position": (1.0, 2.0, 3.0), "orientation": (0.6, 0.8, 0.0, 0.0)}
+    model = load(tmp_path, text, **place).finalize()
+    state = model.initial_state()
+
+    assert np.abs(model.constraint_violation(state)).max() < 1e-10
+    trunk = state.pose[model.body_number("trunk")]
+    np.testing.assert_array_equal(trunk, [1, 2, 3, 0.6, 0.8, 0, 0])
+    assert model.joint(state, "d")[0] < -0.05  # it was open
