@@ -39,6 +39,7 @@ from dynamics.tables.records import (
     view,
 )
 from dynamics.tables.stiffness import longest_dragged, stiff_drags, stiff_rows
+from dynamics.tables.trace_links import chain_mobilities
 from dynamics.tables.units import LIGHTEST, Unit, is_angle, lighter, planes_of, units_of
 
 if TYPE_CHECKING:
@@ -279,7 +280,8 @@ def _stiff_forces(
     for group in forces:
         group.theta[:] = 0.5
         group.driven = driven.get(getattr(group.source, "name", None), 0.0)
-    return stiff_rows(forces, timestep, order)
+    chains = chain_mobilities(mechanism.bodies.values(), mechanism.joints.values())
+    return stiff_rows(forces, timestep, order, chains)
 
 
 def longest_explicit(mechanism: Mechanism, timestep: float) -> float:

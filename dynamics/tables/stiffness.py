@@ -8,14 +8,16 @@ Srinivas, J. Comput. Phys. 140, 1998). A damper c shrinks the velocity by (2 - y
 interval (`dynamics.kernels.rows.stiff_forces`; dampers with theta = 1).
 
 The effective inertia is that of the joint's two bodies alone, held by the joint's own constraints
-where all its coordinates are 0. Whatever else hangs on them only adds inertia.
+where all its coordinates are 0. Whatever else hangs on them only adds inertia. Dampers of links
+with a trace of mass meet the bodies at the ends of their chain (`dynamics.tables.trace_links`): by
+the trapezoidal rule nothing grows, whatever the inertia. Springs have no such bound.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,12 @@ EXPLICIT = {2: 2.0, 4: 4.0, 6: 4.0}
 ALIKE = 1e-9
 
 
-def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[str, float]:
+def stiff_rows(
+    groups: Iterable[Any],
+    timestep: float,
+    order: int = 2,
+    chains: Mapping[Hashable, float] | None = None,
+) -> dict[str, float]:
     """Take what is stiff out of the explicit forces of groups, into their implicit ones.
 
     What acts on the same body adds up: a row is stiff where its own h^2 k / m and the couplings
@@ -49,6 +56,8 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
     timestep : float
         s.
     order : int, optional
+    chains : mapping of float, optional
+        Inverse inertias that dampers of joints meet by name: `trace_links.chain_mobilities`.
 
     Returns
     -------
@@ -59,10 +68,11 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
     most = EXPLICIT[order]
     live = [g for g in groups if g.source is not None and (g.stiffness.any() or g.damping.any())]
     met = list(zip(live, mobilities(live)))
+    along = {} if chains is None else chains
     for what, numbers, power in (("spring", "stiffness", 2), ("damper", "damping", 1)):
         scaled = [
             (group, _scaled(getattr(group, numbers), W, timestep**power))
-            for group, W in met
+            for group, W in (met if what == "spring" else [_in_chain(*one, along) for one in met])
             if getattr(group, numbers).any()
         ]
         at_body: dict[Hashable, list[tuple[Any, int, float]]] = defaultdict(list)
@@ -95,6 +105,14 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
                     else:
                         group.theta[i] = 1.0
     return found
+
+
+def _in_chain(group: Any, W: Float, chains: Mapping[Hashable, float]) -> tuple[Any, Float]:
+    """A group and what its dampers meet, by the chain that its joint is in."""
+    name = getattr(group.source, "name", None)
+    plain = W.shape == (1, 1) and group.mix is None and not group.driven
+    plain = plain and hasattr(group.source, "positions")  # of a joint, not of a spring
+    return group, np.full((1, 1), chains[name]) if plain and name in chains else W
 
 
 def _scaled(strength: Float, mobility: Float, time: float) -> Float:

@@ -7,6 +7,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.io import MergedLinkWarning, massless
+from dynamics.tables.trace_links import chain_mobilities
 
 from . import sdf
 from .robots import falling, joint, link, load, moved, pose_of_frame, robot
@@ -288,3 +289,59 @@ def test_links_that_carry_a_frame_stay_between_their_hinges(tmp_path):
     model.set_joint(state, "k", 1.0)
     position = pose_of_frame(mech, state, model, "mark")[0]
     np.testing.assert_allclose(position, [0, -0.1, 0], atol=1e-15)
+
+
+def damped(kinds="continuous", damping=0.3, **options):
+    """A rod on two damped hinges that pass each other, with a massless link between."""
+    more = f'<dynamics damping="{damping}"/>'
+    text = robot(
+        link("m", mass=0), link("rod", 1.5, (0.1, 0.2, -0.4), (0.1, 0.2, 0.3)),
+        joint("a", kinds, "base", "m", (0.3, 0.1, 0.2), (0.1, 0.2, 0.3), AXES["x"], more),
+        joint("b", kinds, "m", "rod", (0.1, 0, 0.05), axis=AXES["y"], more=more),
+        link("base", mass=0),
+    )  # fmt: skip
+    return lambda tmp_path: load(tmp_path, text, base="fixed", **options)
+
+
+def test_dampers_meet_the_inertia_at_the_ends_of_a_chain(tmp_path):
+    # Held by the world, hinges about x and y cross 0.5 m above the centre of a body.
+    mech = dy.Mechanism()
+    body = mech.add_body(mass=2.0, inertia=[0.3, 0.4, 0.5], name="body")
+    tiny = mech.add_body(mass=1e-7, inertia=[1e-8] * 3, name="tiny")
+    mech.add_joint(dy.Revolute(mech.world, tiny, (1, 0, 0), name="a"))
+    hinge = {"child_point": (0, 0, 0.5), "armature": 0.1, "name": "b"}
+    mech.add_joint(dy.Revolute(tiny, body, (0, 1, 0), **hinge))
+    found = chain_mobilities(mech.bodies.values(), mech.joints.values())
+
+    expected = {"a": 1 / (0.3 + 2.0 * 0.5**2), "b": 1 / (0.4 + 2.0 * 0.5**2 + 0.1)}
+    assert found == pytest.approx(expected, rel=1e-12)
+
+    # Backwards, with a turned frame, a slide, and both ends free: with the slide along z and the
+    # hinge about x through both centres the inertias are the reduced ones, m M / (m + M) and so on.
+    mech = dy.Mechanism()
+    one = mech.add_body(mass=2.0, inertia=[0.3, 0.4, 0.5], name="one")
+    two = mech.add_body(mass=3.0, inertia=[0.6, 0.6, 0.6], name="two")
+    tiny = mech.add_body(mass=1e-7, inertia=[1e-8] * 3, name="tiny")
+    turn = (np.sqrt(0.5), 0, 0, np.sqrt(0.5))  # x of tiny is y of one
+    mech.add_joint(dy.Revolute(tiny, one, (0, -1, 0), orientation=turn, name="a"))
+    mech.add_joint(dy.Prismatic(tiny, two, (0, 0, 1), name="b"))
+    found = chain_mobilities(mech.bodies.values(), mech.joints.values())
+    assert found == pytest.approx({"a": 1 / 0.3 + 1 / 0.6, "b": 1 / 2.0 + 1 / 3.0}, rel=1e-12)
+
+
+def test_damped_hinges_of_a_massless_link_have_the_order_of_the_method(tmp_path):
+    mech = damped()(tmp_path)
+    ends = []
+    for step, order in ((0.02, 2), (0.01, 2), (0.005, 2), (0.005, 4)):
+        model = mech.finalize(step, order=order)
+        assert model.stiff == ()
+        state = model.initial_state()
+        model.set_joint(state, "a", 0.5, 1.0)
+        ends.append(dy.simulate(model, state, 1.0).final.pose[model.body_number("rod")])
+    errors = [np.abs(one - ends[-1]).max() for one in ends[:-1]]
+    assert errors[0] < 1e-3
+    for coarse, fine in zip(errors, errors[1:]):
+        assert np.log2(coarse / fine) == pytest.approx(2.0, abs=0.1)
+
+    stiff = damped(damping=300.0)(tmp_path).finalize(0.02).stiff  # of the rod itself
+    assert stiff == ("damper of joint 'a'", "damper of joint 'b'")
