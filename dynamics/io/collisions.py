@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def add_collisions(
         mechanism.add_obstacle(shape, name=name)
     excluded = list(found.excluded)
     if not isinstance(collide, bool):
-        excluded += read_srdf(Path(collide))
+        excluded += read_srdf(Path(collide), found.links)
     without: list[tuple[str, str]] = []
     for one, two in excluded:
         without += product(_ends(mechanism, found, one, notes), _ends(mechanism, found, two, notes))
@@ -126,12 +127,14 @@ def _ends(mechanism: Mechanism, found: Description, link: str, notes: Notes) -> 
     return found.fixed.get(link, []) if body is WORLD else [str(body.name)]
 
 
-def read_srdf(path: Path) -> list[tuple[str, str]]:
+def read_srdf(path: Path, links: Iterable[str] = ()) -> list[tuple[str, str]]:
     """Pairs of links that an SRDF file says never collide.
 
     Parameters
     ----------
     path : Path
+    links : iterable of str, optional
+        All of the robot, for ``<disable_default_collisions>``.
 
     Returns
     -------
@@ -148,7 +151,16 @@ def read_srdf(path: Path) -> list[tuple[str, str]]:
     root = tree(path)
     if root.tag != "robot":
         raise ValueError(f"{path.name} is no SRDF file: its root is <{root.tag}>, not <robot>")
-    return [
-        (attribute(one, "link1", path.name), attribute(one, "link2", path.name))
-        for one in root.iter("disable_collisions")
-    ]
+
+    def pairs(tag: str) -> list[tuple[str, str]]:
+        return [
+            (attribute(one, "link1", path.name), attribute(one, "link2", path.name))
+            for one in root.iter(tag)
+        ]
+
+    enabled, found = set(map(frozenset, pairs("enable_collisions"))), pairs("disable_collisions")
+    for one in root.iter("disable_default_collisions"):
+        link = attribute(one, "link", path.name)
+        others = [two for two in links if two != link and frozenset((link, two)) not in enabled]
+        found += [(link, two) for two in others or [link]]  # one that is not there is named
+    return found

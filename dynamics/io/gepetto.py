@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dynamics.io.description import Description, JointEntry
 from dynamics.io.notes import Notes
 
-__all__ = ["read_closures"]
+__all__ = ["holds_closures", "read_closures"]
 
 Float = NDArray[np.float64]
 
@@ -37,6 +37,21 @@ TYPES: dict[str, tuple[str, tuple[Float, ...]]] = {
 }
 TOKEN = re.compile(r"""\s*([\[\],]|'[^']*'|"[^"]*"|[^\s\[\],'"]+)""")
 DEEPEST = 2
+
+
+def holds_closures(path: Path) -> bool:
+    """True if a file has a key of such side files; a ``robot.yaml`` is often of another kind.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    bool
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return re.search(r"^[\s-]*(closed_loop|joint_type|name_mot)\s*:", text, re.M) is not None
 
 
 def read_closures(path: Path, found: Description, notes: Notes) -> None:
@@ -116,7 +131,10 @@ def _link_of(frame: Any, found: Description, path: Path) -> str:
 
 def _entries(path: Path) -> dict[str, Any]:
     """Keys and their lists; the only YAML there is in such files."""
-    text = re.sub(r"(^|\s)#.*", "", path.read_text(encoding="utf-8"))
+    try:
+        text = re.sub(r"(^|\s)#.*", "", path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name} is not UTF-8") from None
     found: dict[str, Any] = {}
     starts = list(re.finditer(r"^(\w+)\s*:", text, re.M))
     if not starts or text[: starts[0].start()].strip(" \n-"):

@@ -13,9 +13,9 @@ from dynamics.io.assembly import Motors, assembled
 from dynamics.io.collision_meshes import check_collision_meshes
 from dynamics.io.collisions import add_collisions
 from dynamics.io.description import Description, Pose
-from dynamics.io.gepetto import read_closures
+from dynamics.io.gepetto import holds_closures, read_closures
 from dynamics.io.ground import add_ground
-from dynamics.io.notes import MISSING, Notes
+from dynamics.io.notes import MISSING, NO_CLOSURES, Notes
 from dynamics.io.report import report_of
 from dynamics.io.urdf import read_urdf
 from dynamics.mechanism import Mechanism
@@ -91,7 +91,7 @@ def load(
         follows, and all others are refused: no body is a point.
     closures : str or Path, optional
         Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem next to
-        the URDF file, where there is one.
+        the URDF file, where there is one with such keys.
     meshes : bool, optional
         Whether to keep meshes to look at; files of others' may name what lies outside their folder.
     within : str or Path, optional
@@ -220,7 +220,10 @@ def _read(
         if closures is not None or side.is_file():
             if not side.is_file():
                 raise FileNotFoundError(f"there is no file {side}")
-            read_closures(side, found, notes)
+            if closures is None and not holds_closures(side):
+                notes.leave_out(NO_CLOSURES, side.name)
+            else:
+                read_closures(side, found, notes)
         return found
     if kind in MJCF:
         from dynamics.io.mjcf import read_mjcf

@@ -13,9 +13,11 @@ __all__ = [
     "UnsupportedElementWarning",
 ]
 
-MISSING = "meshes that are not there"
+MISSING, NO_CLOSURES = "meshes that are not there", "files next to it that hold no closures"
 #: Kinds of elements that change no motion: in the report, but in no warning.
-LOOKS = ("lights", "skins", "cameras that track", "numerics", "texts", "tuples", MISSING)
+LOOKS = (
+    "lights", "skins", "cameras that track", "numerics", "texts", "tuples", MISSING, NO_CLOSURES,
+)  # fmt: skip
 #: So many names of one kind are written out in a message; `elements` holds all.
 MOST_NAMES = 12
 

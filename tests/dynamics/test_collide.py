@@ -273,6 +273,14 @@ def test_disabled_pairs_of_an_srdf_file_are_left_out(tmp_path):
     assert pairs_of(load(tmp_path, text, collide=srdf)) == ["a|c", "b|d"]
     grounded = load(tmp_path, text, collide=srdf, ground=True)
     assert pairs_of(grounded)[:4] == [f"ground|{name}" for name in "abcd"]
+    srdf.write_text(
+        '<robot name="r"><disable_default_collisions link="d"/><enable_collisions link1="d" '
+        'link2="b"/><disable_default_collisions link="none"/></robot>'
+    )
+    mech = load(tmp_path, text, collide=srdf)
+    assert pairs_of(mech) == ["a|c", "b|d"]
+    left = {"excluded pairs of links that there are not": ["none"]}
+    assert mech.report.left_out == left
     srdf.write_text("<sdf/>")
     with pytest.raises(ValueError, match=r"robot.srdf is no SRDF file: its root is <sdf>"):
         load(tmp_path, text, collide=srdf)

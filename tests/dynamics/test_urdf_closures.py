@@ -41,6 +41,19 @@ def test_a_default_namespace_is_no_obstacle(tmp_path):
     assert len(load(tmp_path, text, base="fixed").joints) == 4
 
 
+@pytest.mark.parametrize(
+    "yaml", ["", "- a\n- b: [1, 2]\n", "controller:\n  gains: {p: 3}\n", b"\xe9"]
+)
+def test_a_yaml_file_of_another_kind_next_to_the_robot_is_left_alone(tmp_path, yaml):
+    (tmp_path / "robot.yaml").write_bytes(yaml if isinstance(yaml, bytes) else yaml.encode())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mech = load(tmp_path, robot(link("a")), quiet=False)
+    assert mech.report.left_out == {"files next to it that hold no closures": ["robot.yaml"]}
+    with pytest.raises(ValueError, match=r"^robot.yaml"):  # it is refused where it is named
+        load(tmp_path, robot(link("a")), closures=tmp_path / "robot.yaml")
+
+
 def closed_by(yaml, tmp_path):
     text = four_bar()
     text = text[: text.index("<loop_joint")] + "</robot>"
@@ -78,7 +91,7 @@ def test_closures_of_gepetto_are_joints_between_frames(tmp_path, yaml, kind):
         ("closed_loop: [['tip', 'goal']]\ntype: []", "lists of one length"),
         ("closed_loop: [['tip'", "a bracket is not closed"),
         ("closed_loop: [[[['tip']]]]", "nest too deep"),
-        ("- nothing", "must hold lines like"),
+        ("- nothing\nclosed_loop: []", "must hold lines like"),
         ("closed_loop: [['tip', 'goal']]\ntype: ['3d']\nname_mot: [x]", "names no joint: 'x'"),
         ("closed_loop: [[tip, goal], [tip, goal]]\ntype: 3d", "closure 'tip-goal' is there twice"),
         ("closed_loop: [['tip', 'goal']]]\ntype: 3d", "brackets of closed_loop do not match"),
