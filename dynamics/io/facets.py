@@ -1,4 +1,4 @@
-"""Round shapes that are none of ours, as meshes: cones."""
+"""Shapes that are none of ours, as meshes: cones and sheared cubes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dynamics import rotation
 from dynamics.parts.geometry import Mesh
 from dynamics.parts.shapes import positive
 
-__all__ = ["cone"]
+__all__ = ["cone", "parallelepiped"]
 
 Float = NDArray[np.float64]
 #: Meridians of a turned shape: off by 0.5 % of the radius.
@@ -35,6 +35,28 @@ def cone(radius: float, length: float, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Mes
     q = rotation.align(np.array([0.0, 0.0, 1.0]), np.asarray(axis, np.float64))
     turned = rotation.rotate(np.broadcast_to(q, (len(vertices), 4)), vertices)
     return Mesh("", "", np.ones(3), np.asarray(turned), faces)
+
+
+def parallelepiped(half: Float, center: Float) -> Mesh:
+    """Solid of all points ``center + half @ x`` with -1 <= x <= 1.
+
+    Parameters
+    ----------
+    half : ndarray of float, shape (3, 3)
+        Columns are half of its edges, m.
+    center : ndarray of float, shape (3,)
+        m.
+
+    Returns
+    -------
+    Mesh
+    """
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], np.float64)
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = np.array([face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))], np.int64)
+    if np.linalg.det(half) < 0.0:
+        faces = faces[:, ::-1].copy()
+    return Mesh("", "", np.ones(3), center + signs @ half.T, faces)
 
 
 def _turned(radii: Float, heights: Float) -> tuple[Float, NDArray[np.int64]]:

@@ -1,5 +1,7 @@
 """USD: frames, units, masses, shapes, joints, drives and filters of UsdPhysics."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -154,6 +156,35 @@ def test_shapes_with_scales_and_colors(tmp_path):
     assert (shapes[3].radius, shapes[3].length, *shapes[3].axis) == pytest.approx((2, 12, 1, 0, 0))
     np.testing.assert_allclose(found.visuals[4].position, (1, 0, 0))
     np.testing.assert_array_equal(found.visuals[6].color, (1, 0, 0.5, 0.5))
+
+
+def test_sheared_cubes_are_meshes_and_other_sheared_shapes_are_named(tmp_path):
+    # A cube of 1 m, turned by 45 degrees about z, then stretched threefold along x: a rhomb with
+    # corners at (+-3, 0) and (0, +-1) times sqrt(1/2), 1 m high, of 3 m^3.
+    turned = place(orient=(math.cos(math.pi / 8), 0, 0, math.sin(math.pi / 8)))
+    shapes = [
+        prim("Cube", "cube", turned, "double size = 1", apis=(SOLID,)),
+        prim("Cylinder", "can", turned, 'uniform token axis = "X"', apis=(SOLID,)),
+    ]
+    stretched = place(scale=(3, 1, 1))
+    numbers = "float physics:density = 2"
+    text = file(prim("Xform", "a", stretched, numbers, shapes[0], apis=(BODY, MASS)))
+    mechanism = load(tmp_path, text)
+    (one,) = mechanism.bodies["a"].collisions
+    top = one.shape.vertices[one.shape.vertices[:, 2] > 0.0]
+
+    half = np.sqrt(0.5)
+    expected = [(-3 * half, 0, 0.5), (0, -half, 0.5), (0, half, 0.5), (3 * half, 0, 0.5)]
+    np.testing.assert_allclose(top[np.lexsort(top.round(6).T[::-1])], expected, atol=1e-6)
+    assert mechanism.bodies["a"].mass == pytest.approx(6.0, rel=1e-6)
+    # about z of two triangles of base b = 6 half and height half: m (b^2 / 24 + (2 half)^2 / 24)
+    Izz = 6.0 * ((6 * half) ** 2 + (2 * half) ** 2) / 24
+    assert mechanism.bodies["a"].inertia[2, 2] == pytest.approx(Izz, rel=1e-6)
+    assert mechanism.report.changed == {"sheared cubes are meshes": ["/a/cube"]}
+
+    text = file(prim("Xform", "a", stretched, numbers, shapes[1], apis=(BODY, MASS)))
+    changed = load(tmp_path, text).report.changed
+    assert changed["sheared shapes are taken without their shear"] == ["/a/can"]
 
 
 def test_colors_and_friction_of_materials(tmp_path):

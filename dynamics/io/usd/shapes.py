@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.io.description import Pose
-from dynamics.io.facets import cone
+from dynamics.io.facets import cone, parallelepiped
 from dynamics.io.notes import Notes
 from dynamics.io.usd.stage import Stage, authored
 from dynamics.parts.geometry import Geometry, Mesh
-from dynamics.parts.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from dynamics.parts.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere, positive
 
 __all__ = ["Shapes", "axis_of", "extent_of"]
 
@@ -20,6 +20,8 @@ Float = NDArray[np.float64]
 AXES = {"X": 0, "Y": 1, "Z": 2}
 #: Scales that differ by less than this are meant to be one.
 MEANT = 1e-6
+#: Solids of revolution with an axis.
+ROUND = ("Cylinder", "Capsule", "Cone", "Cylinder_1", "Capsule_1")
 UNIT_DENSITY = 1.0
 
 
@@ -68,6 +70,13 @@ class Shapes:
             if kind == "Mesh":
                 made = self._mesh(prim, matrix, origin)
                 return None if made is None else Geometry(made, np.zeros(3), Pose().orientation)
+            if _is_sheared(matrix) and kind in ("Sphere", *ROUND):
+                self.notes.merge("sheared shapes are taken without their shear", prim.GetPath())
+            if _is_sheared(matrix) and kind == "Cube":
+                self.notes.merge("sheared cubes are meshes", prim.GetPath())
+                size = positive(self._value(prim, "size"), "size of a cube")
+                made = parallelepiped(0.5 * size * matrix, origin)
+                return Geometry(made, np.zeros(3), Pose().orientation)
             shape = self._shape(prim, kind, scales)
         except ValueError as error:
             if str(error).startswith(self.stage.path.name):
@@ -89,7 +98,7 @@ class Shapes:
             if np.ptp(radii) <= MEANT * radii.max():
                 return Sphere(float(radii.mean()), density=UNIT_DENSITY)
             return Ellipsoid(*radii, density=UNIT_DENSITY)
-        if kind in ("Cylinder", "Capsule", "Cone", "Cylinder_1", "Capsule_1"):
+        if kind in ROUND:
             return self._round(prim, kind, scales, path)
         self.notes.leave_out(f"{kind} as a geometry", path)
         return None
@@ -189,6 +198,12 @@ class Shapes:
     def _clipped(color: list[float]) -> Float | None:
         values = np.clip([authored(x) for x in color], 0.0, 1.0)
         return values if np.isfinite(values).all() else None
+
+
+def _is_sheared(matrix: Float) -> bool:
+    """True if the axes of a frame are not at right angles, by scales above its turn."""
+    unit = matrix / np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
+    return bool(np.abs(unit.T @ unit - np.eye(3)).max() > MEANT)
 
 
 def axis_of(prim: Any, stage: Stage) -> int:
