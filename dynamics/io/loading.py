@@ -54,8 +54,8 @@ def load(
 
     Bodies, joints and frames bear the names of the file. A body's frame has the axes of its link
     and its origin at the centre of mass; ``mechanism.frames`` holds the frames of all links, also
-    of those that were merged into another body. A body whose name is that of a joint, too, is
-    called ``"name body"``.
+    of those that were merged into another body, but not of massless ones within a joint that
+    hinges became. A body whose name is that of a joint, too, is called ``"name body"``.
 
     Links without mass, or without inertia about some axis, are merged into the link they are fixed
     to; a `MergedLinkWarning` names them. What a mechanism cannot express is left out, and an
