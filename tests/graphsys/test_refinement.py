@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import graphsys as gs
 from graphsys.families import body_joint_chain
@@ -157,3 +158,40 @@ def test_residual_and_backward_error_of_nodes_of_mixed_sizes(kind, dims):
         assert np.abs(r - wanted).max() <= 64 * eps * size.max()
         assert strict == pytest.approx((np.abs(r) / size).max(), rel=64 * eps)
         assert error == pytest.approx((np.abs(r) / np.maximum(size, floor)).max(), rel=64 * eps)
+
+
+def test_unknowns_below_the_noise_of_others_are_refined_by_hand():
+    # x_1 = 2^-180 / (3 2^150), 2^480 times smaller than x_2, and no scaling of rows and columns
+    # makes all entries and unknowns about 1
+    A = np.array([[0.0, 3.0 * 2.0**150, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 3.0 * 2.0**-240]])
+    A[1, :2] *= 2.0**90
+    A[1, 2] = A[2, 1] = -(2.0**-120)
+    b = np.ldexp(1.0, [-180, -90, -90])
+    system = gs.System.from_scipy(sp.csr_array(A), 1)
+
+    x = system.solve(b)
+
+    assert x[1] == pytest.approx(2.0**-330 / 3.0, rel=1e-15)
+    assert x[2] == pytest.approx(2.0**150 / 3.0, rel=1e-15)
+    across = system.T.factorize().solve(b, "T")
+    assert across == pytest.approx(x, rel=1e-14, abs=0.0)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_rows_of_triangular_matrices_in_any_order_have_small_errors(seed):
+    # so have those of a substitution in the right order, whatever the scales are; unknowns differ
+    # by up to 2^600 here
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 20))
+    A = np.triu(np.where(rng.random((n, n)) < 3.0 / n, rng.normal(size=(n, n)), 0.0), 1)
+    A += np.diag(rng.choice([-1.0, 0.1, 1.0, 10.0], n))
+    A = A[rng.permutation(n)][:, rng.permutation(n)]
+    row, column = rng.integers(-240, 241, (2, n))
+    A, b = np.ldexp(np.ldexp(A, row[:, None]), column), np.ldexp(rng.normal(size=n), row)
+    b = np.ldexp(b, rng.integers(-100, 101, n))
+    factor = gs.System.from_scipy(sp.csr_array(A)).factorize(refine=True)
+
+    for matrix, trans in ((A, "N"), (A.T, "T")):
+        x = factor.solve(b, trans)
+        size = np.abs(matrix) @ np.abs(x) + np.abs(b)
+        assert (np.abs(b - matrix @ x) <= 2.0 * FINE * EPS * size).all(), trans
