@@ -111,14 +111,21 @@ def certificate(
 
 
 def _condition(solver: Solver, sizes: Array, largest: float, transposed: bool) -> float:
-    """The condition of `certify` by any solver; inf where a solve overflows."""
+    """The condition of `certify` by any solver; inf where a size or a solve overflows."""
     right = np.empty(len(PHASES) * sizes.size, solver.dtype)
     start_vectors(sizes, largest, right)
+    if not np.isfinite(right).all():
+        return np.inf
     trans, other = "TN" if transposed else "NT"
+    some = sizes[sizes > 0.0].astype(float)
+    if some.size == 0:
+        return 0.0
+    middle = float(some.min() ** 0.5 * some.max() ** 0.5)  # as in `certify`
     try:
         found, _ = solver.columns(right.reshape(-1, sizes.size).T, trans)
         row = int(np.abs(found).max(axis=1).argmax())
-        of_inverse, _ = solver.columns(np.eye(1, sizes.size, row, dtype=solver.dtype)[0], other)
+        one = middle / largest * np.eye(1, sizes.size, row)[0]
+        of_inverse, _ = solver.columns(one.astype(solver.dtype), other)
     except OverflowError:
         return np.inf
-    return max(float(np.abs(found).max()), float(sizes @ np.abs(of_inverse)) / largest)
+    return max(float(np.abs(found).max()), float(sizes / middle @ np.abs(of_inverse)))

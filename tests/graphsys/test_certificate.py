@@ -174,3 +174,44 @@ def test_a_norm_that_overflows_has_no_bound():
     system = gs.System(gs.chain(2), 1, blocks={(0, 0): 1e-300, (1, 1): 1.0})
     _, found = system.factorize().solve([1e-300, 1e300], report=True)
     assert found.forward_error >= EPS
+
+
+@pytest.mark.parametrize("refine", [None, True])
+def test_bounds_are_infinite_where_sizes_overflow(refine):
+    # |A| |x| is 2^1024, and b is in range
+    blocks = {(0, 0): 1.0, (1, 0): 2.0**1023, (1, 1): -(2.0**1023)}
+    system = gs.System(gs.chain(2), 1, blocks=blocks)
+    with np.errstate(all="ignore"):  # of kernels in plain Python
+        x, found = system.factorize(refine=refine).solve([1.0, 0.0], report=True)
+
+    assert x.tolist() == [1.0, 1.0]
+    assert found.condition == found.forward_error == np.inf
+
+
+@pytest.mark.parametrize("refine", [None, True])
+def test_conditions_are_finite_where_entries_of_the_inverse_overflow(refine):
+    # x = (2^-40, 2^20), |A| |x| + |b| = (2^-1019, 2^-959), and A^-1 = (2^980, 0; 2^1040, 2^980)
+    blocks = {(0, 0): 2.0**-980, (1, 0): -(2.0**-920), (1, 1): 2.0**-980}
+    system = gs.System(gs.chain(2), 1, blocks=blocks)
+    x, found = system.factorize(refine=refine).solve([2.0**-1020, 0.0], report=True)
+
+    assert x.tolist() == [2.0**-40, 2.0**20]
+    assert found.condition == pytest.approx(4.0)
+
+
+def test_rows_that_are_multiples_of_each_other_do_not_cancel():
+    # the inverse has (4, -2; -2, 1) / (5 delta) for the two constraints, whose sizes are 2 and 4
+    for delta in (1e-8, 1e-12):
+        for between in range(12):  # nodes whose places lie between the two
+            labels = ["x", "c", *range(between), "2c"]
+            graph = nx.Graph([("x", "c"), ("x", "2c")])
+            graph.add_nodes_from(range(between))
+            system = gs.System(graph, 1, nodelist=labels, symmetric=True)
+            for node in ("x", *range(between)):
+                system[node, node] = 1.0
+            system["x", "c"], system["x", "2c"] = 1.0, 2.0
+            system["c", "c"] = system["2c", "2c"] = -delta
+            b = system.to_dense()[:, 0]
+            x, found = system.factorize().solve(b, report=True)
+            exact = exact_condition(system.to_dense(), b, x)
+            assert exact / 25.0 <= found.condition <= 1.01 * exact
