@@ -500,12 +500,12 @@ class Factor(Sealed):
             if trans != "H":
                 return [v]  # a quarter of the time of a chain of ten nodes
         v = np.asarray(join(self.graph, v, self.dtype) if isinstance(v, Mapping) else v)
-        v = v.reshape(v.shape[0], -1)
+        v = v[:, None] if v.ndim == 1 else v
         if v.dtype.kind == "c" and self.dtype.kind != "c":
             v = np.hstack([v.real, v.imag])
         elif trans == "H":
             v = v.conj()
-        return list(np.require(v.T, self.dtype, ["C", "W"]))
+        return list(np.require(v.T, self.dtype, ["C", "A", "W"]))
 
     def _settled(self, report: SolveReport) -> bool:
         """True if no other elimination order would give a better solution."""

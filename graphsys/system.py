@@ -564,7 +564,7 @@ class System(Sealed):
         if x.ndim == 2 or np.result_type(x, self.dtype) != self.dtype:
             A = self.to_scipy()
             return x @ A if transposed else A @ x
-        x, y = np.require(x, self.dtype, ["C", "W"]), np.zeros(self.shape[0], self.dtype)
+        x, y = np.require(x, self.dtype, ["C", "A", "W"]), np.zeros(self.shape[0], self.dtype)
         subtract_matrix_product(*self.graph.tables(), self._values, transposed, x, 0, y)
         return np.subtract(0.0, y, out=y)  # not -y, for -0.0
 

@@ -19,7 +19,7 @@ from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.interop.cholesky_root import IndefiniteError, Root, Tables, is_sound
 from graphsys.kernels.base.widths import LANES
-from graphsys.matrix.block import as_numbers
+from graphsys.matrix.block import as_numbers, as_plain
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.numeric.batch_engines import lanes_fit, order_of_lanes
 from graphsys.numeric.diagnosis import without_options
@@ -208,7 +208,7 @@ class Pattern:
         data, b = data.astype(dtype, copy=False), b.astype(dtype, copy=False)
         if one:
             return self.solve_columns(data, b, trans, singular)
-        return self.solve_many(data, b, trans, singular)
+        return self.solve_many(as_plain(data), as_plain(b), trans, singular)
 
     def solve_columns(self, data: Array, b: Array, trans: str, singular: str) -> Array:
         """`solve` for one matrix, without checks of the arrays.

@@ -387,8 +387,8 @@ class FactorizedMatrix:
             If the solution leaves the range of numbers.
         """
         rhs = np.asarray(rhs)
-        if rhs.dtype.kind == "b":
-            rhs = rhs.astype(self.dtype)
+        if rhs.dtype.kind == "b" or not rhs.flags.aligned:
+            rhs = rhs.astype(self.dtype if rhs.dtype.kind == "b" else rhs.dtype)
         if (small := self._small) is not None:
             if trans == "N" and (x := small.solve(rhs)) is not None:
                 return x

@@ -91,7 +91,7 @@ class Chosen:
             raise ValueError(f"blocks has shape {numbers.shape}, it must be {wanted}")
         slack = SYMMETRY_ULP * float(np.finfo(values.dtype).eps)
         step = 0 if numbers.ndim == 2 else self.shape[0] * self.shape[1]
-        flat = np.require(numbers, requirements=["C", "W"]).reshape(-1)
+        flat = np.require(numbers, requirements=["C", "A", "W"]).reshape(-1)
         kind = bool(symmetric), symmetric == HERMITIAN
         if not blocks_fit(self.i, self.j, *self.shape, step, flat, *kind, slack):
             raise self._refusal(np.broadcast_to(numbers, wanted), symmetric)

@@ -80,7 +80,7 @@ class Block(np.ndarray[Any, Any]):
 
 
 def as_dtype(dtype: Any) -> np.dtype[Any]:
-    """float64, float32, complex128 or complex64; integers become float64.
+    """float64, float32, complex128 or complex64 in native byte order; integers become float64.
 
     Raises
     ------
@@ -93,8 +93,9 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
         raise TypeError(f"dtype {dtype!r} is no numpy dtype") from None
     if given.kind in "iu":
         return np.dtype(np.float64)
+    native = given.newbyteorder("=")
     for supported in (np.float64, np.float32, np.complex128, np.complex64):
-        if given == supported:
+        if native == supported:
             return np.dtype(supported)
     raise TypeError(
         f"dtype {given} is not supported: use float64, float32, complex128 or complex64"

@@ -157,6 +157,8 @@ def canonical(matrix: Any) -> Any:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"A has shape {matrix.shape}, it must be square")
     dtype = as_dtype(matrix.dtype)
+    if not matrix.dtype.isnative:  # scipy makes no matrices of these
+        matrix = matrix.astype(dtype)
     rows = checked(matrix, "A").tocsr()
     if rows is matrix or not isinstance(rows, sp.csr_array):
         # A new shell, for scipy sorts and sums in place and keeps its findings on the object.

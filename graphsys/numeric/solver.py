@@ -168,6 +168,8 @@ class Solver:
         scaling = self.scaling
         if trans == "N" and self.matrix is None and b.ndim == 1 and scaling is None:  # everyday
             return self.substitute(b.ravel(), 1, False), UNREFINED
+        if b.size == 0:  # no rows, or no columns
+            return b.copy(), UNREFINED
         flat = b.ravel(order="F")  # a copy only where b is not contiguous by columns
         count = 1 if b.ndim == 1 else b.shape[1]
         transposed = trans != "N" and self.symbolic.symmetric is not True  # else A^T = A

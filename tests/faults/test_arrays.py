@@ -75,6 +75,8 @@ def test_factors_and_batches(size):
 
         check_no_more(refactorized, values, b)
         check_no_more(lambda b, factor=factor: [factor.solve(b)], columns)
+        check_no_more(lambda b, factor=factor: [factor.solve(b, report=True)[0]], b)
+        check_no_more(lambda b: [system @ b, b @ system], b)
         check_no_more(lambda v, b, factor=factor: [factor.refactorize_and_solve(v, b)], values, b)
     label = system.labels[0]
     check_no_more(lambda v: [factor.refactorize(v, changed=[label]).rcond()], values)
@@ -88,6 +90,19 @@ def test_factors_and_batches(size):
         return condensation.schur(), condensation.reduce(b), condensation.expand(x, b)
 
     check_no_more(condensed, values, b, kept)
+
+
+def test_sparse_matrices_and_patterns():
+    A = families.random_system(nx.grid_graph((4, 4)), 1).to_scipy()
+    rows, columns, n = A.tocoo().row, A.tocoo().col, A.shape[0]
+    pattern, factors = gs.Pattern(rows, columns), gs.splu(A)
+    factors.refactorize(A)  # with factors for many right-hand sides of any layout
+    check_no_more(lambda b: [factors.solve(b), factors.solve(b, "T")], np.ones(n))
+    check_no_more(lambda data, b: [pattern.solve(data, b)], A.data, np.ones(n))
+    many = np.array([A.data] * 9), np.ones((9, n))
+    check_no_more(lambda data, b: [pattern.solve(data, b)], *many)
+    for layout in LAYOUTS:
+        assert gs.splu(A).solve(layout(np.ones(n))) == pytest.approx(gs.spsolve(A, np.ones(n)))
 
 
 def test_states_motions_controls_and_wrenches():

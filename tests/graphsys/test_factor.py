@@ -530,3 +530,49 @@ def test_a_symbolic_factorization_belongs_to_its_system():
             system.factorize(other.analyze())
     assert system.factorize(system.copy().analyze()).shape == (6, 6)
     assert system.factorize(random_system(gs.chain(3), 2).analyze()).shape == (6, 6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [1.0, 2.0**40])
+def test_no_columns_have_no_solutions(dtype, scale):
+    # of factors of each kind: as they are, refined, mixed, scaled, redundant; and of no rows
+    system = random_system(gs.chain(4), 2, dtype=dtype)
+    system[0, 0] = np.eye(2) / scale
+    system[1, 1] = np.ones((2, 2)) / scale
+    kinds = [{}, {"refine": True}, {"redundant": True}]
+    if dtype is np.float64:
+        kinds.append({"precision": "mixed"})
+    none = np.zeros((8, 0), dtype)
+    for options in kinds:
+        factor = system.factorize(**options)
+        for trans in "NTH":
+            assert factor.solve(none, trans).shape == (8, 0)
+        x, found = factor.solve(none, report=True)
+        assert x.shape == (8, 0)
+        assert found == gs.Certificate(0.0, 1.0, 0.0)
+    factor = gs.System(nx.empty_graph(0), 1).factorize()
+    for shape in ((0,), (0, 0), (0, 2)):
+        x, found = factor.solve(np.zeros(shape), report=True)
+        assert x.shape == shape
+        assert found.forward_error == 0.0
+
+
+def test_matrices_in_the_other_byte_order_are_those_of_the_native_one():
+    system = random_system(gs.chain(4), 2)
+    symbolic, b, A = system.analyze(), np.arange(8.0), system.to_scipy()
+    values, right, entries = (v.astype(v.dtype.newbyteorder()) for v in (system.values, b, A.data))
+    x = gs.Factor(symbolic, system.values).solve(b)
+
+    assert gs.Factor(symbolic, values).solve(right).tolist() == x.tolist()
+    other = scipy.sparse.csr_array((entries, A.indices, A.indptr), A.shape)
+    assert gs.System.from_scipy(other).dtype == np.dtype(float)
+    assert gs.System.from_scipy(other).to_dense().tolist() == A.toarray().tolist()
+    for solve in (gs.spsolve(other, right), gs.splu(other).solve(right)):
+        assert solve == pytest.approx(x)
+    kept = gs.condense(system, [0])
+    swapped = gs.Condensation(kept.symbolic, values, (0,))
+    assert swapped.schur().tolist() == kept.schur().tolist()
+    definite = scipy.sparse.csr_array(A @ A.T)
+    other = definite.copy()
+    other.data = other.data.astype(other.data.dtype.newbyteorder())
+    assert gs.cholesky(other)(right) == pytest.approx(gs.cholesky(definite)(b))
