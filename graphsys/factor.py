@@ -676,8 +676,8 @@ class Factor(Sealed):
 
         References
         ----------
-        .. [1] N. J. Higham and F. Tisseur, A block algorithm for matrix 1-norm estimation, SIAM J.
-           Matrix Anal. Appl. 21, 2000.
+        .. [1] N. J. Higham, FORTRAN codes for estimating the one-norm of a real or complex matrix,
+           ACM Trans. Math. Softw. 14, 381-396, 1988.
         """
         return measures.rcond(self._matrix(), self.solve)
 

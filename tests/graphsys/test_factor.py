@@ -576,3 +576,21 @@ def test_matrices_in_the_other_byte_order_are_those_of_the_native_one():
     other = definite.copy()
     other.data = other.data.astype(other.data.dtype.newbyteorder())
     assert gs.cholesky(other)(right) == pytest.approx(gs.cholesky(definite)(b))
+
+
+def test_rcond_of_rows_that_repeat_each_other():
+    # A^-1 = (0, 0, 0; 0, -1, 1; 0, 1, -1) / (2 delta) and numbers about 1: its columns cancel
+    for delta in (1e-6, 1e-10):
+        A = np.array([[1.0, 1.0, 1.0], [1.0, -delta, 0.0], [1.0, 0.0, -delta]])
+        found = gs.System.from_scipy(scipy.sparse.csr_array(A), 1).factorize().rcond()
+        assert found == pytest.approx(delta / 3.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype, small", [(np.complex64, 1e-21), (np.complex128, 1e-160)])
+def test_rcond_of_inverses_with_subnormal_numbers(dtype, small):
+    # the first column of A^-1 is (10, -10 small, 10 small^2), whose reciprocals overflow
+    system = gs.System(gs.chain(3), 1, dtype=dtype)
+    system[0, 0] = 0.1j
+    system[1, 1] = system[2, 2] = 1.0
+    system[1, 0] = system[2, 1] = small
+    assert system.factorize().rcond() == pytest.approx(0.1)
