@@ -96,13 +96,13 @@ class CholeskyFactor:
         ordering: Any = ORDERINGS[ordering_method]
         if ordering == "natural":
             ordering = list(self.system.labels)
-        symbolic = self.system.analyze(ordering)
+        self._symbolic = self.system.analyze(ordering)  # of all roots; `factor` may take another
         self._tables: Tables | None = None
         self._selected: SelectedInverse | None = None
         self._root: Root | None = None
         self._entries: SymmetricEntries | None = None
         try:
-            self.factor: Factor = self.system.factorize(symbolic)
+            self.factor: Factor = self.system.factorize(self._symbolic)
         except SingularPivotError as failure:
             raise _singular(self.system, failure) from failure
         self._use()
@@ -130,12 +130,13 @@ class CholeskyFactor:
         """
         other = CholeskyFactor.__new__(CholeskyFactor)
         other.system, other._tables = self.system.copy(), self._tables
+        other._symbolic = self._symbolic
         other._selected = other._root = None
         other._matrices, other._entries = self._matrices, self._entries
         other._load(A, beta)
         self._entries = other._entries
         try:
-            other.factor = other.system.factorize(self.factor.symbolic)
+            other.factor = other.system.factorize(self._symbolic)
         except SingularPivotError as failure:
             raise _singular(self.system, failure) from failure
         other._use()
@@ -200,11 +201,12 @@ class CholeskyFactor:
             raise ValueError(f"C has {C.shape[0]} rows, the matrix has {self.system.shape[0]}")
         at, change, nodes = self._outer(C)
         graph, before = self.system.graph, self.system.values.copy()
-        np.add.at(self.system.values, at, -change if subtract else change)
+        with np.errstate(over="ignore"):  # `refactorize` refuses inf
+            np.add.at(self.system.values, at, -change if subtract else change)
         changed = [graph.labels[node] for node in nodes]
         try:
             self._refactorize(changed)
-        except NotPositiveDefiniteError:
+        except ValueError:  # not positive definite, or sums that overflow
             self.system.values[...] = before
             self._refactorize(None)
             raise
@@ -372,6 +374,7 @@ class CholeskyFactor:
         root = self._trusted()
         L = root.matrix()
         L.data /= np.repeat(root.diagonal, np.diff(L.indptr))
+        L.data[L.indptr[:-1]] = 1.0  # complex division rounds
         return self._sparse(L), self._sparse(sp.diags_array(root.diagonal**2))
 
     def LD(self) -> Any:
@@ -478,6 +481,8 @@ class CholeskyFactor:
         ------
         ValueError
             If C has another shape.
+        TypeError
+            If C is complex, and A is not.
         """
         selected = self._selected_inverse()
         if C is None:
@@ -485,7 +490,8 @@ class CholeskyFactor:
         n = self.system.shape[0]
         if np.shape(C)[1:] != (n,):
             raise ValueError(f"C has shape {np.shape(C)}, it must be (M, {n})")
-        C = sp.csr_array(C).astype(self.system.dtype)
+        C = sp.csr_array(C)
+        C.data = as_numbers(C.data, self.system.dtype, "C")
         inverse = selected.to_scipy()
         found: Array = np.asarray((C @ inverse).multiply(C.conj()).sum(axis=1)).ravel().real
         ones, joined = (
@@ -544,14 +550,15 @@ class CholeskyFactor:
                 "cholesky, or call cholesky with the sum"
             )
         numbers = as_numbers(C.data, self.system.dtype, "C")
-        return (
-            at + inside[e] + graph.size[u] * inside[f],
-            numbers[e] * numbers[f].conj(),
-            np.unique(node),
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = numbers[e] * numbers[f].conj()
+        if not np.isfinite(products).all():
+            raise ValueError("C C^T leaves the range of numbers: scale A and C")
+        return at + inside[e] + graph.size[u] * inside[f], products, np.unique(node)
 
     def _load(self, A: Any, beta: float) -> None:
         """Take the numbers of A + beta I; quick for matrices like the last one."""
+        beta = _real(beta)
         known = self._entries
         if known is not None and sp.issparse(A) and A.shape == self.system.shape:
             if known.load(A, beta, self.system):
@@ -589,7 +596,8 @@ class CholeskyFactor:
             self._root = self._root_of(found)
             return
         try:  # without exchanges of rows
-            found, *_ = found.stable(values, delays=False)
+            found = Factorization(self._symbolic, self.system.dtype)
+            found = found.stable(values, delays=False)[0]
         except SingularPivotError as failure:
             self._root = self._by_rows(self._row(failure))
         else:
@@ -618,7 +626,7 @@ class CholeskyFactor:
         diagonal is scaled to 1 (J. W. Demmel, On floating point errors in Cholesky, LAPACK Working
         Note 14, 1989). Inverses of larger blocks lose their signs from the square root of that on.
         """
-        program, n = self.factor.symbolic.program, self.system.shape[0]
+        program, n = self._symbolic.program_for(self.system.dtype), self.system.shape[0]
         order = program[program[ORDER_AT] : program[ORDER_AT] + n].tolist()
         symmetric = self.system.symmetric
         single = System.from_scipy(self.system.to_scipy(), 1, symmetric=symmetric)
@@ -785,7 +793,17 @@ def cholesky_AAt(A: Any, beta: float = 0.0, **options: Any) -> CholeskyFactor:
 
 def _gram(A: Any) -> Any:
     """A A^T, or A A^H."""
+    if not sp.issparse(A):
+        raise TypeError(f"A must be a scipy sparse matrix, not {type(A).__name__}")
     return A @ A.T.conj(copy=False)
+
+
+def _real(beta: Any) -> float:
+    """Number that is added to the diagonal; TypeError for anything but a real number."""
+    number = as_numbers(beta, None, "beta")
+    if number.ndim != 0 or number.dtype.kind == "c":
+        raise TypeError(f"beta is {beta!r}: give a real number")
+    return float(number)
 
 
 def _full(A: Any, beta: float) -> Any:
@@ -794,6 +812,7 @@ def _full(A: Any, beta: float) -> Any:
         raise TypeError(f"A must be a scipy sparse matrix, not {type(A).__name__}")
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"the matrix must be square, its shape is {A.shape}")
+    beta = _real(beta)
     full = given = canonical(A)
     row = np.repeat(np.arange(A.shape[0]), np.diff(full.indptr))
     some = full.data != 0

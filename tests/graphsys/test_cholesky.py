@@ -604,3 +604,61 @@ def test_factors_of_one_pattern_are_found_from_its_places_once(monkeypatch):
         assert found.logdet() == pytest.approx(gs.cholesky(grid(4, 0.1 + beta)).logdet())
         assert found.cholesky(grid(4)).logdet() == pytest.approx(first.logdet())
     assert converted == [1.0, 0.0, 0.0, 0.0]  # of the first one alone, and the new ones
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("order", ["natural", "default"])
+def test_the_order_of_rows_stays_whatever_other_factors_are_asked_for(dtype, order):
+    # variances of badly scaled matrices come from delayed pivots, in an order of their own
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(5, 30))
+        B = rng.normal(size=(n, n)) + (1j * rng.normal(size=(n, n)) if dtype is complex else 0.0)
+        B[rng.random((n, n)) > 3.0 / n] = 0.0
+        scale = np.ldexp(1.0, rng.integers(-20, 5, n))
+        A = (B @ B.conj().T + np.eye(n)) * np.outer(scale, scale)
+        A[np.arange(n), np.arange(n)] = A.diagonal().real
+        factor = gs.cholesky(sp.csc_array((A + A.conj().T) / 2), ordering_method=order)
+        P = factor.P()
+        factor.variances()
+        factor.L()
+        c = np.zeros(n)
+        c[0] = scale[0]
+        for subtract in (False, True):
+            factor.update_inplace(c, subtract=subtract)
+            assert factor.P().tolist() == P.tolist()
+        L = (factor.L() @ factor.L().conj().T).toarray()
+        assert np.abs((L - A[P][:, P]) / np.outer(scale[P], scale[P])).max() <= 1e-12 * n
+
+
+def test_updates_that_leave_the_range_of_numbers_leave_the_factor():
+    A = sp.csc_array(np.diag([1e308, 2.0]))
+    factor = gs.cholesky(A)
+    for c in (np.array([0.0, 1e200]), np.array([1e154, 0.0])):  # products, and sums
+        with pytest.raises(ValueError, match="range of numbers|finite"):
+            factor.update_inplace(c)
+        assert factor(np.array([0.0, 1.0])).tolist() == [0.0, 0.5]
+        assert factor.D() == pytest.approx([1e308, 2.0])
+
+
+def test_numbers_of_another_kind_are_refused():
+    A = grid(3)
+    factor = gs.cholesky(A)
+    for call in (
+        lambda: gs.cholesky(A, beta=1j),
+        lambda: gs.cholesky(A, beta=[1.0]),
+        lambda: gs.cholesky(A, beta="1"),
+        lambda: factor.cholesky_inplace(A, beta=1j),
+        lambda: factor.variances(1j * sp.eye_array(9)),
+        lambda: gs.cholesky_AAt(np.eye(3)),
+    ):
+        with pytest.raises(TypeError, match="beta is|C is complex|must be a scipy sparse"):
+            call()
+    assert factor.D().min() > 0.0
+
+
+def test_the_diagonal_of_complex_factors_is_one_exactly():
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(6, 6)) + 1j * rng.normal(size=(6, 6))
+    L, D = gs.cholesky(sp.csc_array(B @ B.conj().T + np.eye(6))).L_D()
+    assert L.diagonal().tolist() == [1.0] * 6

@@ -203,5 +203,5 @@ def test_what_is_not_positive_definite_is_refused():
         gs.cholesky(sp.csc_array(np.array([[1, 1j], [-1j, 1]])))
     with pytest.raises(ValueError, match="not Hermitian"):
         gs.cholesky(sp.csc_array(np.array([[4, 1j], [1j, 4]])))  # symmetric
-    with pytest.raises(ValueError, match="not Hermitian"):
+    with pytest.raises(TypeError, match="beta is 1j: give a real number"):
         gs.cholesky(A, beta=1j)
