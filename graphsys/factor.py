@@ -753,9 +753,10 @@ class Factor(Sealed):
 
     def _matrix(self) -> Matrix:
         """The matrix that was factorized last, to check solutions with."""
-        if not isinstance(self._values, Matrix):
-            self._values = Matrix(self.graph, as_plain(self._values))
-        return self._values
+        values = self._values  # read once: another thread may replace it
+        if not isinstance(values, Matrix):
+            self._values = values = Matrix(self.graph, as_plain(values))
+        return values
 
     def _ready(self) -> Solver:
         """Solves with the factors; ValueError if the last factorization failed."""

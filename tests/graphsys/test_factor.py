@@ -594,3 +594,18 @@ def test_rcond_of_inverses_with_subnormal_numbers(dtype, small):
     system[1, 1] = system[2, 2] = 1.0
     system[1, 0] = system[2, 1] = small
     assert system.factorize().rcond() == pytest.approx(0.1)
+
+
+def test_threads_may_ask_for_the_matrix_at_the_same_time(monkeypatch):
+    system = random_system(gs.chain(3), 2)
+    factor = system.factorize()
+    expected = system.factorize().rcond()
+    graph = factor.graph
+
+    def of_another_thread(self):  # which was in between
+        if not isinstance(self._values, measures.Matrix):
+            self._values = measures.Matrix(graph, system.values)
+        return graph
+
+    monkeypatch.setattr(gs.Factor, "graph", property(of_another_thread))
+    assert factor.rcond() == expected
