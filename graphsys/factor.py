@@ -650,7 +650,7 @@ class Factor(Sealed):
         found = self._factorization
         weak = found.fronts is not None and found.fronts.is_weak  # which knows its rounding errors
         doubtful = found.doubtful and not weak
-        if found.must_refine or doubtful and not found.can_refine(self._matrix().values):
+        if found.must_refine or doubtful and not self._can_refine(found):
             found = self._trusted("the inertia")
         positive, negative = measures.inertia(found)
         if positive + negative < self.shape[0]:
@@ -659,6 +659,13 @@ class Factor(Sealed):
         if missing := self.shape[0] - positive - negative:
             raise found.uncertain_signs(missing)
         return positive, negative
+
+    def _can_refine(self, found: Factorization) -> bool:
+        """Whether refinement converges with factors of the matrix, measured once."""
+        matrix = self._matrix()
+        if matrix.refinable is None:
+            matrix.refinable = found.can_refine(matrix.values)
+        return matrix.refinable
 
     def rcond(self) -> float:
         """Estimate of ``1 / (|A| |A^-1|)`` in the 1-norm, at the cost of a few solves.

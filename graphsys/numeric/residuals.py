@@ -61,6 +61,8 @@ class Matrix:
     lost : float
         Bound on errors of the inverse by its factors, see `Factorization.checked`; negative where
         not yet known.
+    refinable : bool or None
+        `Factorization.can_refine` of its factors; None where not yet known.
     """
 
     graph: BlockGraph
@@ -68,6 +70,7 @@ class Matrix:
     norms: list[float] = field(default_factory=lambda: [*UNKNOWN])
     strict: bool = False
     lost: float = -1.0
+    refinable: bool | None = None
 
     def replace(self, values: Array) -> None:
         """Hold a copy of other values.
@@ -82,7 +85,7 @@ class Matrix:
     def forget(self) -> None:
         """Forget what is known of the values: they are those of another matrix."""
         self.norms[:] = UNKNOWN
-        self.lost = -1.0
+        self.lost, self.refinable = -1.0, None
 
     def sums(self, transposed: bool) -> Array:
         """Sums of |A| along its rows, or along its columns."""

@@ -197,3 +197,27 @@ def test_small_corrections_leave_rounding_errors_and_others_need_a_residual(seed
             else:
                 failed += error > 1e-14
     assert passed > 10 and failed > 10
+
+
+def test_inertia_measures_doubtful_factors_once_per_matrix(monkeypatch):
+    # the first block has pivots of 1e-3, by which its neighbour grows a thousandfold
+    system = gs.System(gs.chain(2), 2, symmetric=True)
+    system[0, 0] = [[1e-3, 1.0], [1.0, 0.0]]
+    system[1, 1] = np.diag([1e-3, 1e-3])
+    system[0, 1] = np.eye(2)
+    other = system.copy()
+    other[1, 1] = np.diag([1e-3, -2.0])
+    factor, measured, real = system.factorize(), [], Factorization.can_refine
+
+    def measure(self, values):
+        measured.append(values.copy())
+        return real(self, values)
+
+    monkeypatch.setattr(Factorization, "can_refine", measure)
+    for one in (system, other, system):
+        factor.refactorize(one.values)
+        signs = np.sign(np.linalg.eigvalsh(one.to_dense()))
+        assert factor._factorization.doubtful
+        for _ in range(3):
+            assert factor.inertia() == ((signs > 0).sum(), (signs < 0).sum())
+        assert len(measured) == 1 and measured.pop().tolist() == one.values.tolist()
