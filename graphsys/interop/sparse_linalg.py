@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -301,12 +302,25 @@ class FactorizedMatrix:
                 made._analyze(self._first_rows())
                 self.__dict__.update(made.__dict__)
 
+    def _analyze_instead(self, A: Any) -> None:
+        """Analysis of another matrix with the pattern of the first."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _small=None)
+        small = self._small
+        other._rows = canonical(self._first_rows() if small is None else small.matrix())
+        A = other._rows_of(other._entries(A))
+        try:
+            other._analyze(A)
+        finally:  # which does not solve if A is singular
+            self.__dict__.update(other.__dict__)
+
     def _count(self, rhs: Array) -> None:
         """Count right-hand sides: `MOST_SOLVES` are worth nodes of similar rows."""
         columns = rhs.shape[1] if rhs.ndim == 2 else 1
         before, self._solves = self._solves, self._solves + columns
         if before <= MOST_SOLVES < self._solves and has_similar_rows(self._first_rows()):
-            self._for_repeats()
+            with suppress(SingularPivotError):  # in single precision: the others stay
+                self._for_repeats()
 
     def _first_rows(self) -> Any:
         """The first matrix by rows; also for `system` and `factor`."""
@@ -428,7 +442,11 @@ class FactorizedMatrix:
         if A.dtype.kind == "b":
             A = A.astype(float)
         if self._small is not None or self._one_pass is not None or self._once:
-            self._for_repeats()
+            try:
+                self._for_repeats()
+            except SingularPivotError:  # the first matrix in single precision
+                self._analyze_instead(A)
+                return
         if self._lu is None:
             self._refactorize_blocks(A)
             return

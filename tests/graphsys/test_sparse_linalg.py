@@ -338,3 +338,32 @@ def test_a_row_that_all_pivots_change_is_left_to_other_factors():
     lu, b = gs.splu(A), np.random.default_rng(0).normal(size=n)
     assert lu._lu is None
     assert np.abs(A @ lu.solve(b) - b).max() < 1e-13 * n
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("n", [10, 60])
+def test_a_first_matrix_that_single_precision_refuses_stands_for_its_pattern(dtype, n):
+    # the first factors are in double precision, those after refactorize are not: 1e6 is too much
+    rng = np.random.default_rng(n)
+    first, second = np.zeros((2, n, n))
+    for k in range(0, n, 10):
+        rows = slice(k, k + 10)
+        left, right = (np.linalg.qr(rng.normal(size=(10, 10)))[0] for _ in range(2))
+        first[rows, rows] = left * np.logspace(0.0, -6.5, 10) @ right
+        second[rows, rows] = left @ right
+    first, second = (csr_array(one.astype(dtype)) for one in (first, second))
+    b = np.ones(n, dtype)
+    factors = gs.splu(first)
+    with pytest.raises(gs.SingularPivotError):
+        factors.refactorize(first)
+    with pytest.raises((gs.SingularPivotError, ValueError)):
+        factors.solve(b)
+    for matrix in (second, csc_array(second), second.tocoo()):
+        factors.refactorize(matrix)
+        assert np.abs(second @ factors.solve(b) - b).max() <= 1e-4
+        assert np.abs(second.T @ factors.solve(b, "T") - b).max() <= 1e-4
+    factors = gs.splu(first)
+    x = factors.solve(b)
+    with pytest.raises(ValueError, match="has shape"):
+        factors.refactorize(np.ones((n - 1, n - 1)))
+    assert factors.solve(b) == pytest.approx(x)  # the factors are kept
