@@ -102,6 +102,7 @@ class Solver:
     program: Ints = field(init=False)
     nodal: bool = field(init=False)
     _kept: Matrix | None = field(init=False, default=None)
+    _given: Matrix | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.program = self.symbolic.program_for(self.arena.dtype)
@@ -129,8 +130,11 @@ class Solver:
             return
         if self._kept is None:
             self._kept = Matrix(self.symbolic.graph, np.empty_like(values))
-        self._kept.replace(values if self.scaling is None else self.scaling.matrix(values))
-        self.matrix = self._kept
+        held = values if self.scaling is None else self.scaling.matrix(values)
+        self._kept.replace(held)
+        self.matrix, self._given = self._kept, None
+        if self.scaling is not None and ((held == 0.0) & (values != 0.0)).any():
+            self._given = Matrix(self.symbolic.graph, values.copy())
 
     def solve(self, b: Any, trans: str, out: Array | None) -> tuple[Any, SolveReport]:
         """Solution for any b that `Factor.solve` takes, with its report."""
@@ -190,6 +194,8 @@ class Solver:
             x = scaling.solution(x, transposed, shift)
             if not np.isfinite(x).all():
                 explain_not_finite(self.symbolic.graph, flat)
+            if self._given is not None:
+                x = self._with_lost_entries(self._given, given, x, count, transposed)
         if conjugate:
             x = x.conj()
         return (x if b.ndim == 1 else x.reshape(b.shape, order="F")), report
@@ -277,6 +283,34 @@ class Solver:
                 break
             x, error, strict, last, taken = trial, new_error, new_strict, moved, taken + 1
         return x, taken, error, strict
+
+    def _with_lost_entries(
+        self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
+    ) -> Array:
+        """Refine with a matrix as it is, some of whose entries underflow once they are scaled.
+
+        They count where all other unknowns of their rows are smaller still.
+        """
+        assert self.scaling is not None
+        eps = EPS[self.dtype]
+        r, _, strict = matrix.errors(flat, x, count, transposed)
+        for _ in range(ROW_REFINEMENTS):
+            if not FINE * eps < strict <= 1.0:
+                break
+            with np.errstate(all="ignore"):
+                size = matrix.sizes(x, count, transposed) + np.abs(flat)
+                r[np.abs(r) <= FINE * eps * size] = 0.0
+                right, shift = self.scaling.right_hand_side(r, transposed)
+                try:
+                    change = self.substitute(right, count, transposed)
+                except (OverflowError, ValueError):
+                    break
+                trial = x + self.scaling.solution(change, transposed, shift)
+                r, _, new_strict = matrix.errors(flat, trial, count, transposed)
+            if not new_strict < strict:
+                break
+            x, strict = trial, new_strict
+        return x
 
     def judge(self, report: SolveReport) -> None:
         """Refuse a solution whose backward error is large, or warn of it.

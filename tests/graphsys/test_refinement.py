@@ -195,3 +195,20 @@ def test_rows_of_triangular_matrices_in_any_order_have_small_errors(seed):
         x = factor.solve(b, trans)
         size = np.abs(matrix) @ np.abs(x) + np.abs(b)
         assert (np.abs(b - matrix @ x) <= 2.0 * FINE * EPS * size).all(), trans
+
+
+def test_entries_that_underflow_in_a_scaling_count_where_all_others_are_zero():
+    # with rows and columns scaled by 2^+-400, the entry 2^-400 is 2^-1200 of all others of 1; the
+    # second node has a weak diagonal, which makes factors doubtful
+    A = np.zeros((5, 5))
+    A[:3, :3] = [[1.0, 0.0, 0.0], [1.0, 2.0**-800, 0.0], [2.0**-400, 1.0, 1.0]]
+    A[3:, 3:] = [[1e-3, 1.0], [1.0, 1e-3]]
+    factor = gs.System.from_scipy(sp.csr_array(A), 1).factorize()
+
+    # x_0 = 1, x_1 = 0 and x_2 = -2^-400; of the transpose x_2 = 1, x_1 = 0 and x_0 = -2^-400
+    assert factor.solve([1.0, 1.0, 0.0, 0.0, 0.0]).tolist() == [1.0, 0.0, -(2.0**-400), 0.0, 0.0]
+    across = [-(2.0**-400), 0.0, 1.0, 0.0, 0.0]
+    assert factor.solve([0.0, 1.0, 1.0, 0.0, 0.0], "T").tolist() == across
+    assert factor.solve(np.outer([0.0, 1.0, 1.0, 0.0, 0.0], [1.0, 2.0]), "H")[:, 1].tolist() == [
+        2.0 * x for x in across
+    ]
