@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 from collections import UserDict
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
@@ -26,7 +28,7 @@ from dynamics.parts.contacts import (
     refuse_rigid,
 )
 from dynamics.parts.convex_hulls import hull_mesh
-from dynamics.parts.couplings import Coupling, coupling
+from dynamics.parts.couplings import Coupling, coupling, period_of
 from dynamics.parts.forces import Potential, Spring, Thruster, Wrench
 from dynamics.parts.geometry import Frame, Geometry, Mesh, Surface
 from dynamics.parts.height_fields import checked_field, prisms
@@ -34,7 +36,7 @@ from dynamics.parts.joints import Joint
 from dynamics.parts.options import BodyOptions, ContactOptions, ModelOptions, takes
 from dynamics.parts.sensors import Sensor, check_sensor
 from dynamics.parts.shapes import Shape
-from dynamics.parts.tendons import Tendon, sliders_of, tendon
+from dynamics.parts.tendons import Tendon, sliders_of, tendon, to_count
 
 if TYPE_CHECKING:
     from dynamics.io.report import LoadReport
@@ -226,9 +228,9 @@ class Mechanism:
         leader, follower : Joint or hashable
             Of one coordinate each, anywhere in the mechanism, or their names.
         ratio : float, optional
-            rad or m of the follower over rad or m of the leader. Two hinges may wind on without end
-            where it is a ratio of whole numbers, as of teeth, the lower one up to 1000; with other
-            ratios both have to stay within one turn of 0.
+            rad or m of the follower over rad or m of the leader. Two hinges may wind on without
+            end. Where it is no ratio of whole numbers, as of teeth, the lower one up to 1000, the
+            slide of a tendon ``"<name> turns"`` counts the turns of the leader.
         offset : float, optional
             Coordinate of the follower where the leader's is 0, rad or m.
         name : hashable, optional
@@ -260,7 +262,11 @@ class Mechanism:
         name = f"{first.name}~{second.name}" if name is None else name
         self._check_open(f"add coupling {name!r}")
         self._check_name(name)
-        self.couplings[name] = coupling(first, second, name, ratio, offset)
+        made = coupling(first, second, name, ratio, offset)
+        if period_of(made, first, second) is None:
+            counter = self.add_tendon({first: 1.0}, name=f"{name} turns")
+            made = replace(made, counter=counter.name)
+        self.couplings[name] = made
         self._used.add(name)
         return self.couplings[name]
 
@@ -284,8 +290,9 @@ class Mechanism:
         Parameters
         ----------
         joints : mapping, optional
-            Factors by joint, each of one coordinate: MJCF's fixed tendons. Hinges have to stay
-            within one turn of 0.
+            Factors by joint, each of one coordinate: MJCF's fixed tendons. Where several hinges may
+            wind on, and their factors are no ratios of whole numbers up to 1000, slides of tendons
+            ``"<name> turns of <joint>"`` count the turns of all but the first.
         path : iterable of (Body, world or hashable, array_like) or Wrap, optional
             Points in the frames of bodies, m, between which the tendon is straight or runs around
             a `Wrap`: MJCF's spatial tendons. Or several such lists.
@@ -317,12 +324,29 @@ class Mechanism:
         name = f"tendon {len(self.tendons)}" if name is None else name
         self._check_open(f"add tendon {name!r}")
         self._check_name(name)
+        joints = self._counted(joints, name) if joints else joints
         made, slide, joint = tendon(self, joints, path, name, offset, length, divisors, options)
         for label in (made.slider, made.equation):
             self._check_name(label)
         self.tendons[name], self.bodies[made.slider], self.joints[name] = made, slide, joint
         self._used |= {name, made.slider, made.equation}
         return joint
+
+    def _counted(self, joints: Mapping[Any, float], name: Hashable) -> Mapping[Any, float]:
+        """Factors by joint, with tendons that count in the place of joints that wind on."""
+        known = {getattr(one, "name", one): factor for one, factor in joints.items()}
+        factors = {self.joints[one]: factor for one, factor in known.items() if one in self.joints}
+        fits = len(factors) == len(joints) and all(
+            one.n_coordinates == 1 and math.isfinite(factor) and factor != 0.0
+            for one, factor in factors.items()
+        )
+        counted = to_count(factors) if fits else []  # else `tendon` says what is wrong
+        given = dict(joints)
+        for one in counted:
+            factor = given.pop(one, None) or given.pop(one.name)
+            counter = self.add_tendon({one: 1.0}, name=f"{name} turns of {one.name}")
+            given[counter] = factor
+        return given
 
     def add_force(self, force: Force) -> Force:
         """Add a spring between two points, a thruster, or a force or potential of yours.

@@ -18,6 +18,7 @@ from dynamics.io.description import Pose
 from dynamics.io.notes import Notes
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD, Body
+from dynamics.parts.couplings import counters
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.joints import Joint
 from dynamics.parts.shapes import Box, Capsule, Compound, Round, Sphere
@@ -113,7 +114,8 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
             _add_motor(robot, str(joint.name))
     for what in ("springs", "contacts", "tendons", "thrusters"):
         for one in getattr(mechanism, what, ()):
-            notes.leave_out(what, one)
+            if one not in counters(mechanism.couplings):
+                notes.leave_out(what, one)
     indent(robot)
     with gs.whole_file(path) as temporary:
         ElementTree(robot).write(temporary, encoding="utf-8", xml_declaration=True)

@@ -150,11 +150,13 @@ def pull_tight(model: Model, state: State, twists: Float) -> list[int]:
     tendons = [one for one in model.mechanism.tendons.values() if not one.held]
     if not tendons:
         return []
-    found = model.workspace.measured(
-        0, int(tables.plan[layout.JOINTS]), state.data[None], twists.reshape(1, -1)
-    )[0]
+    found: Any = None
     moved = []
     for one in tendons:
+        if found is None or model.mechanism.tendons.keys() & one.joints:  # slides of others
+            found = model.workspace.measured(
+                0, int(tables.plan[layout.JOINTS]), state.data[None], twists.reshape(1, -1)
+            )[0]
         row = tables.row_start[tables.joint_index[one.equation]]
         number = model.body_number(one.slider)
         here = model.mechanism.joints[one.name].positions[0].axis

@@ -19,13 +19,16 @@ from dynamics.kinematics.joint_frames import STILL, Frame, at_rest
 from dynamics.kinematics.plane_placement import placed
 from dynamics.kinematics.spanning_tree import RowSlopes, groups_of
 from dynamics.parts.bodies import WORLD
+from dynamics.parts.couplings import counters
 from dynamics.state import State
 from dynamics.tables.model_tables import row_units
 from dynamics.tables.units import UNITLESS, lighter
 
 if TYPE_CHECKING:
+    from dynamics.mechanism import Mechanism
     from dynamics.model import Model
     from dynamics.parts.couplings import Coupling
+    from dynamics.parts.tendons import Tendon
 
 Float = NDArray[np.float64]
 
@@ -222,7 +225,7 @@ def assemble(
     }
     twists = coordinates.twists_of(model, state)
     weights, lengths = inverse_masses(model), mobilities(model)
-    for one in model.mechanism.tendons.values():  # slides follow, if they are not held
+    for one in ends_of_chains(model.mechanism):  # slides follow, if they are not held
         place = model.body_number(one.slider)
         weights[6 * place : 6 * place + 3] *= SLIDING
     n, units = model.n_bodies, reciprocal_units(model, targets)
@@ -257,10 +260,17 @@ def assemble(
     return after
 
 
+def ends_of_chains(mechanism: Mechanism) -> list[Tendon]:
+    """Tendons whose length makes no other coordinate, as those do that count turns."""
+    used = counters(mechanism.couplings)
+    used |= {name for one in mechanism.tendons.values() for name in one.joints}
+    return [one for one in mechanism.tendons.values() if one.name not in used]
+
+
 def mobilities(model: Model) -> Float:
     """How rather positions move, shape (6 n,): metres alike, and turns by radii of gyration."""
     lengths = np.ones((model.n_bodies, 6))
-    for one in model.mechanism.tendons.values():
+    for one in ends_of_chains(model.mechanism):
         lengths[model.body_number(one.slider), :3] = SLIDING
     masses, moments = _inertias(model)
     lengths[:, 3:] = (masses / moments)[:, None]

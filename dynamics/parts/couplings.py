@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -34,6 +34,8 @@ class Coupling:
         Of the coordinates: rad or m of the follower over rad or m of the leader.
     offset : float
         rad or m of the follower.
+    counter : hashable or None
+        Name of the tendon that counts the turns of the leader, where the ratio is not one of teeth.
     """
 
     name: Hashable
@@ -41,6 +43,7 @@ class Coupling:
     follower: Hashable
     ratio: float
     offset: float
+    counter: Hashable = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,11 +58,14 @@ class Half:
         Its coordinate, with its factor.
     period : float
         Whole multiples of it in the equation mean nothing; 0 where there is none.
+    moves : tuple of Half
+        Terms of the length that the joint is, where it is the slide of a tendon.
     """
 
     joint: Any
     row: Row
     period: float
+    moves: tuple[Half, ...] = ()
 
     @property
     def ends(self) -> tuple[Any, Any]:
@@ -126,11 +132,19 @@ def halves(one: Coupling, joints: Mapping[Hashable, Joint]) -> tuple[Half, Half]
         if name not in joints:
             raise UnknownNameError(f"coupling {one.name!r} is of joint {name!r}, which is gone")
     leader, follower = joints[one.leader], joints[one.follower]
-    period = _period(leader, follower, one.ratio)
+    moves: tuple[Half, ...] = ()
+    if one.counter is not None:
+        moves = (Half(leader, row_of(leader, 1.0, 0.0), 0.0),)
+        leader = joints[one.counter]
     return (
-        Half(leader, row_of(leader, -one.ratio, 0.0), 0.0),
-        Half(follower, row_of(follower, 1.0, one.offset), period),
+        Half(leader, row_of(leader, -one.ratio, 0.0), 0.0, moves),
+        Half(follower, row_of(follower, 1.0, one.offset), period_of(one, leader, follower) or 0.0),
     )
+
+
+def period_of(one: Coupling, leader: Joint, follower: Joint) -> float | None:
+    """`common_period` of a coupling."""
+    return common_period([(follower, 1.0), (leader, one.ratio)])
 
 
 def row_of(joint: Joint, factor: float, rest: float) -> Row:
@@ -147,16 +161,36 @@ def turns(joint: Joint) -> bool:
     return joint.positions[0].kind == kinds.ANGLE
 
 
-def _period(leader: Joint, follower: Joint, ratio: float) -> float:
-    """Jump of the equation, or of a part of it, as angles pass two turns: theory/joints."""
-    if not turns(follower):
-        return kinds.FULL_TURNS * abs(ratio) if turns(leader) else 0.0
-    if not turns(leader):
-        return kinds.FULL_TURNS
-    teeth = Fraction(abs(ratio)).limit_denominator(MOST_TURNS)
-    exact = teeth > 0 and abs(float(teeth) - abs(ratio)) <= 1e-12 * abs(ratio)
-    # jumps of 1 and of a / b full turns are whole multiples of 1 / b
-    return kinds.FULL_TURNS / teeth.denominator if exact else 0.0
+def counters(couplings: Mapping[Hashable, Coupling]) -> set[Hashable]:
+    """Names of the tendons that count turns for couplings."""
+    return {one.counter for one in couplings.values() if one.counter is not None}
+
+
+def winds(joint: Joint) -> bool:
+    """True if the coordinate of a joint is an angle that no limits keep within a turn of 0."""
+    if joint.limits is None:
+        return turns(joint)
+    return turns(joint) and not bool(np.abs(joint.limits).max() < 0.5 * kinds.FULL_TURNS)
+
+
+def common_period(terms: Sequence[tuple[Joint, float]]) -> float | None:
+    """Jump of a sum of coordinates times factors, or of a part of it, as angles pass two turns.
+
+    0 where none winds on; None where their jumps have no common part (theory/joints (13)).
+    """
+    factors = [abs(factor) for joint, factor in terms if winds(joint)]
+    if not factors:
+        return 0.0
+    teeth = [Fraction(one / factors[0]).limit_denominator(MOST_TURNS) for one in factors]
+    exact = all(
+        abs(float(each) - one / factors[0]) <= 1e-12 * one / factors[0] and each > 0
+        for each, one in zip(teeth, factors)
+    )
+    whole = math.lcm(*(each.denominator for each in teeth))
+    if not exact or whole > MOST_TURNS:
+        return None
+    part = math.gcd(*(int(each * whole) for each in teeth))
+    return kinds.FULL_TURNS * factors[0] * part / whole
 
 
 def on_loops(couplings: Mapping[Hashable, Coupling]) -> set[Any]:

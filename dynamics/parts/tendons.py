@@ -26,7 +26,7 @@ from dynamics.errors import UnknownNameError
 from dynamics.kernels.rows import rows as kinds
 from dynamics.kernels.rows import wrapping
 from dynamics.parts.bodies import WORLD, Body, body
-from dynamics.parts.couplings import Half, row_of, turns
+from dynamics.parts.couplings import Half, common_period, row_of, turns, winds
 from dynamics.parts.joint_types import Fixed, Prismatic
 from dynamics.parts.joints import Joint, Row
 
@@ -292,15 +292,37 @@ def terms(one: Tendon, mechanism: Any) -> list[Half]:
         Where a joint or body is gone.
     """
     found = []
-    for name, factor in one.joints.items():
-        if name not in mechanism.joints:
-            raise UnknownNameError(f"tendon {one.name!r} is of joint {name!r}, which is gone")
-        joint = mechanism.joints[name]
-        found.append(Half(joint, row_of(joint, factor, 0.0), 0.0))
     for segment in one.segments():
         if len(segment.bodies) > 1:
             found += _halves(segment, mechanism)
+    given = []
+    for name, factor in one.joints.items():
+        if name not in mechanism.joints:
+            raise UnknownNameError(f"tendon {one.name!r} is of joint {name!r}, which is gone")
+        given.append((mechanism.joints[name], factor))
+    period = common_period(given) or 0.0
+    for k, (joint, factor) in enumerate(given):  # the last one sees the whole sum
+        last, inner = k == len(given) - 1, mechanism.tendons.get(joint.name)
+        moves = () if inner is None else tuple(terms(inner, mechanism))
+        found.append(Half(joint, row_of(joint, factor, 0.0), period if last else 0.0, moves))
     return found
+
+
+def to_count(joints: Mapping[Joint, float]) -> list[Joint]:
+    """Joints of a sum whose turns have to be counted: all that wind but the first, or none.
+
+    Parameters
+    ----------
+    joints : mapping
+        Factors.
+
+    Returns
+    -------
+    list of Joint
+    """
+    if common_period(list(joints.items())) is not None:
+        return []
+    return [joint for joint in joints if winds(joint)][1:]
 
 
 def _ends(parent: Any, child: Any, at_parent: Float, at_child: Float, turn: Float) -> Any:
@@ -383,6 +405,8 @@ def halves(one: Tendon, mechanism: Any) -> tuple[Half, ...]:
 
 def looseness(half: Half) -> float:
     """Rough inverse inertia that a row of a tendon or coupling meets."""
+    if half.moves:
+        return float(half.row.axis @ half.row.axis) * sum(map(looseness, half.moves))
     moving = [
         (one, point)
         for one, point in (

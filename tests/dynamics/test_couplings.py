@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 
 import dynamics as dy
 from dynamics import rotation
+from dynamics.parts.couplings import common_period
 
 from .robots import mass_matrix, moved, slopes
 from .test_linearization import CLOSE, by_differences, error
@@ -221,7 +222,7 @@ def test_energy_does_not_drift():
     assert abs(energy[-600:].mean() - energy[:600].mean()) < 0.05 * swing
 
 
-@pytest.mark.parametrize("ratio", [2.0, -3.0, 1.0 / 3.0, -1.0])
+@pytest.mark.parametrize("ratio", [2.0, -3.0, 1.0 / 3.0, -1.0, np.pi, -0.3128, np.sqrt(2.0) / 7])
 def test_wheels_wind_on_without_end(ratio):
     mechanism = dy.Mechanism(gravity=(0, 0, 0))
     joints = [
@@ -233,7 +234,9 @@ def test_wheels_wind_on_without_end(ratio):
         )
         for name in "ab"
     ]  # fmt: skip
-    mechanism.add_coupling(*joints, ratio, 0.1)
+    coupling = mechanism.add_coupling(*joints, ratio, 0.1)
+    teeth = any(abs(ratio * k - round(ratio * k)) < 1e-9 for k in range(1, 4))
+    assert coupling.counter == (None if teeth else "a~b turns")
     model = mechanism.finalize(0.01)
     start = model.assemble(model.initial_state(), {}, {"a": 9.0})
 
@@ -242,6 +245,48 @@ def test_wheels_wind_on_without_end(ratio):
     assert trajectory.constraint_violation().max() < 1e-9
     np.testing.assert_allclose(trajectory.joint_velocity("a"), 9.0, rtol=1e-9)
     np.testing.assert_allclose(trajectory.joint_velocity("b"), 9.0 * ratio, rtol=1e-9)
+    np.testing.assert_allclose(
+        np.diff(trajectory.joint("b")), ratio * np.diff(trajectory.joint("a")), atol=1e-9
+    )
+
+
+def test_jumps_of_sums_of_angles_have_a_common_part():
+    def hinge(limits=None):
+        mechanism = dy.Mechanism()
+        body = mechanism.add_body(dy.Sphere(0.1, mass=1.0))
+        return dy.Revolute(mechanism.world, body, [0, 0, 1], limits=limits)
+
+    turn, free = 4.0 * np.pi, hinge()
+    for factors, wanted in (
+        ([1.0], turn), ([0.7], 0.7 * turn), ([1.0, 2.0], turn), ([2.0, -3.0], turn),
+        ([1.0, 1.5], turn / 2), ([0.2, 0.3, 0.5], 0.1 * turn), ([1.0, np.pi], None),
+        ([1.0, 1.0 / 1009], None),
+    ):  # fmt: skip
+        found = common_period([(free, factor) for factor in factors])
+        assert found is None if wanted is None else found == pytest.approx(wanted, rel=1e-12)
+    near, far = hinge((-3.0, 6.0)), hinge((-3.0, 7.0))
+    assert common_period([(near, np.pi), (near, 1.0)]) == 0.0
+    assert common_period([(near, np.pi), (free, 0.5)]) == 0.5 * turn
+    assert common_period([(far, np.pi), (free, 1.0)]) is None
+
+
+def test_counted_turns_are_no_part_of_trees_and_files(tmp_path):
+    mechanism = dy.Mechanism()
+    parent = mechanism.world
+    for name in "ab":
+        body = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name=f"{name} link")
+        mechanism.add_joint(dy.Revolute(parent, body, [0, 0, 1], name=name))
+        parent = body
+    mechanism.add_coupling("a", "b", np.pi, 0.1)
+    mechanism.finalize(0.01)
+
+    tree = dy.integrators.Tree.from_mechanism(mechanism)
+    dy.save_urdf(mechanism, tmp_path / "gear.urdf")  # without a warning
+
+    assert len(tree.constraints) == 1
+    again = dy.load(tmp_path / "gear.urdf")
+    (coupling,) = again.couplings.values()
+    assert (coupling.leader, coupling.follower, coupling.ratio) == ("a", "b", np.pi)
 
 
 def test_a_rack_runs_on_as_its_wheel_turns():

@@ -542,3 +542,32 @@ def test_dead_bands_and_idle_tendons_are_left_out_by_name(tmp_path, mujoco):
         "tendons that do nothing": ["idle"],
     }.items()  # fmt: skip
     assert set(mech.tendons) == {"band"}
+
+
+@pytest.mark.parametrize(
+    "factors", [(0.7,), (1.0, 1.0, -2.0), (0.3128, -0.8635), (0.3, np.pi, -0.77)]
+)
+def test_hinges_of_a_tendon_wind_on_without_end(factors):
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    for k in range(len(factors)):
+        body = mechanism.add_body(mass=1.0 + k, inertia=[0.2, 0.3, 0.4], position=(k, 0, 0))
+        mechanism.add_joint(
+            dy.Revolute(mechanism.world, body, (0, 1, 0), parent_point=(k, 0, 0), name=f"j{k}")
+        )
+    mechanism.add_tendon(
+        {f"j{k}": factor for k, factor in enumerate(factors)}, name="t", stiffness=2.0
+    )
+    model = mechanism.finalize(0.01)
+    assert not model.stiff
+    state = model.initial_state()
+    for k in range(len(factors)):
+        model.set_joint(state, f"j{k}", 0.1, (15.0, -11.0, 9.0)[k])
+
+    motion = dy.simulate(model, state, 5.0)
+
+    angles = [motion.joint(f"j{k}") for k in range(len(factors))]
+    change = motion.joint("t") - sum(factor * q for factor, q in zip(factors, angles))
+    if len(factors) > 1:
+        assert np.abs(angles).max() > 4.0 * np.pi
+    assert np.abs(change - change[0]).max() < 1e-9
+    assert np.ptp(motion.energy()) < 5e-3 * motion.energy()[0]

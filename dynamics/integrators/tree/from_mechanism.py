@@ -12,6 +12,7 @@ from dynamics import rotation
 from dynamics.integrators.tree.twists import at_origin, prismatic, revolute
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.bodies import WORLD, Body
+from dynamics.parts.couplings import counters
 from dynamics.parts.joints import Joint, Row
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ SINGLE = (kinds.TRANSLATION, kinds.ANGLE, kinds.HEADING_A, kinds.HEADING_B)
 
 def fill(tree: Tree, mechanism: Mechanism) -> None:
     """Add all bodies, joints and couplings of a mechanism; see `Tree.from_mechanism`."""
-    _refuse_parts(mechanism)
-    left = dict(mechanism.joints)
+    counted = counters(mechanism.couplings)  # which a tree needs not: its angles are no poses
+    _refuse_parts(mechanism, counted)
+    slides = {mechanism.tendons[name].slider for name in counted}
+    left = {name: joint for name, joint in mechanism.joints.items() if name not in counted}
     reached: list[Hashable] = [WORLD.name]
     for name in reached:
         for joint in [one for one in left.values() if one.parent.name == name]:
@@ -47,7 +50,7 @@ def fill(tree: Tree, mechanism: Mechanism) -> None:
             "that the world holds: exchange parent and child, or join its bodies to the world"
         )
     for body in mechanism.bodies.values():
-        if body.name not in reached:
+        if body.name not in reached and body.name not in slides:
             raise ValueError(f"body {body.name!r} has no joint: use Tree.add_floating_joint")
     for one in mechanism.couplings.values():
         ends = (mechanism.joints[one.follower], mechanism.joints[one.leader])
@@ -61,15 +64,15 @@ def label_of(joint: Joint, coordinate: int) -> Hashable:
     return joint.child.name if last else (joint.child.name, coordinate)
 
 
-def _refuse_parts(mechanism: Mechanism) -> None:
-    """Refuse parts that trees do not have."""
+def _refuse_parts(mechanism: Mechanism, counted: set[Hashable]) -> None:
+    """Refuse parts that trees do not have, but for tendons that count turns."""
     for what in ("tendons", "springs", "thrusters", "wrenches", "potentials", "contacts"):
-        for name in getattr(mechanism, what):
+        for name in (one for one in getattr(mechanism, what) if one not in counted):
             raise ValueError(
                 f"a tree has no {what}, and the mechanism has {name!r}; forces at joints are "
                 "stiffness= and damping=, others go to TreeIntegrator.simulate"
             )
-    for joint in mechanism.joints.values():
+    for joint in (one for one in mechanism.joints.values() if one.name not in counted):
         label = f"joint {joint.name!r}"
         odd = [row for row in joint.positions if row.kind not in SINGLE]
         if not joint.positions or odd or joint.user is not None:
