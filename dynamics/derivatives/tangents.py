@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import graphsys.kernels as solver_kernels
 from dynamics.derivatives.wrench_slopes import wrench_slopes
 from dynamics.kernels.base import layout, step_info
+from dynamics.kernels.base.intervals import keeps_intervals
 from dynamics.kernels.base.settings import LARGEST_TURN, SETTINGS_SIZE
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.derivatives import contacts as contact_slopes
@@ -148,12 +149,18 @@ class Tangent:
         way: Directions,
         dc: Float,
     ) -> tuple[State, Directions]:
-        """`follow` for a step of length h; cut into intervals where the step is."""
+        """`follow` for a step of length h; cut into intervals where the step is.
+
+        Intervals of several lengths are halves of halves: see `kernels.stepping.substeps`.
+        """
         end, count = self._stepped(state, h, settings, control, wrench)
         if count == 1:
             return end, self._interval(state, end, h, control, wrench, way, dc)
-        settings = settings.copy()
-        settings[LARGEST_TURN::SETTINGS_SIZE] = ANY_TURN
+        if keeps_intervals(self.model.tables.plan) or count & (count - 1):
+            count = 2
+        else:
+            settings = settings.copy()
+            settings[LARGEST_TURN::SETTINGS_SIZE] = ANY_TURN
         now = state
         for i in range(count):
             now = now.copy()

@@ -290,6 +290,24 @@ def test_a_step_that_is_cut_into_intervals_is_differentiated_through_them():
     assert error(A, wanted) < CLOSE
 
 
+@pytest.mark.parametrize(("seed", "steps"), [(14, 6), (17, 4), (32, 15)])
+def test_a_step_in_intervals_of_several_lengths_is_differentiated_through_them(seed, steps):
+    rng = np.random.default_rng(seed)
+    model, state = single(BOX, 0.4, {"largest_turn": 0.1}, friction=0.4)
+    velocity, spin = 2.0 * rng.normal(size=3), 10.0 * rng.normal(size=3)
+    model.set_body(state, "body", velocity=velocity, angular_velocity=spin)
+    state = moved(model, run(model, state, steps), np.zeros(12))
+    after, info = model.step(state)
+    assert info.intervals == 3  # a half and two quarters, of which one holds an impact
+
+    A, _ = dy.linearize(model, state)
+
+    wanted = differences(
+        lambda d: read(model, model.step(moved(model, state, d))[0], after), 12, STEP / 4
+    )
+    assert error(A, wanted) < CLOSE
+
+
 #: A scene, its time, and numbers: the box falls on its edges, slides and stays.
 MOTIONS = [
     (box_on_a_corner, 0.2, [("floor", "friction"), ("body", "mass")]),
