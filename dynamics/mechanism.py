@@ -291,8 +291,9 @@ class Mechanism:
         ----------
         joints : mapping, optional
             Factors by joint, each of one coordinate: MJCF's fixed tendons. Where several hinges may
-            wind on, and their factors are no ratios of whole numbers up to 1000, slides of tendons
-            ``"<name> turns of <joint>"`` count the turns of all but the first.
+            wind on, and their factors are no whole multiples of the least one, slides of tendons
+            ``"<name> turns of <joint>"`` count the turns of all but the first. With ``length=``
+            hinges have to stay within one turn of 0.
         path : iterable of (Body, world or hashable, array_like) or Wrap, optional
             Points in the frames of bodies, m, between which the tendon is straight or runs around
             a `Wrap`: MJCF's spatial tendons. Or several such lists.
@@ -324,7 +325,7 @@ class Mechanism:
         name = f"tendon {len(self.tendons)}" if name is None else name
         self._check_open(f"add tendon {name!r}")
         self._check_name(name)
-        joints = self._counted(joints, name) if joints else joints
+        joints = self._counted(joints, name) if joints and length is None else joints
         made, slide, joint = tendon(self, joints, path, name, offset, length, divisors, options)
         for label in (made.slider, made.equation):
             self._check_name(label)

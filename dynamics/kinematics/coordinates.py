@@ -29,6 +29,7 @@ from dynamics.kinematics.momenta import momenta, velocities_of
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.joints import Joint
 from dynamics.state import State, check_state
+from dynamics.tables.records import HEADER, ROW_CONSTANTS, view
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -37,6 +38,8 @@ Float = NDArray[np.float64]
 #: Values of a joint's coordinates, and their rates.
 Coordinates = Sequence[Sequence[float]]
 
+#: Error of a length that a step leaves, over metres or rad, and no change by hand.
+TIGHT = 1e-8
 #: Period of an angle: two turns of a quaternion, one turn of a heading.
 PERIOD = {kinds.ANGLE: 4.0 * np.pi, kinds.HEADING_A: 2.0 * np.pi, kinds.HEADING_B: 2.0 * np.pi}
 
@@ -154,16 +157,31 @@ def pull_tight(model: Model, state: State, twists: Float) -> list[int]:
     moved = []
     for one in tendons:
         if found is None or model.mechanism.tendons.keys() & one.joints:  # slides of others
-            found = model.workspace.measured(
-                0, int(tables.plan[layout.JOINTS]), state.data[None], twists.reshape(1, -1)
-            )[0]
+            found, whole = _open(model, state, twists)
         row = tables.row_start[tables.joint_index[one.equation]]
         number = model.body_number(one.slider)
         here = model.mechanism.joints[one.name].positions[0].axis
-        state.pose[number, :3] = (here @ state.pose[number, :3] + found[row, 0]) * here
+        at = float(here @ state.pose[number, :3])
+        # what is closed up to turns that are counted stays; else angles are within one turn of 0
+        shut = at != 0.0 and abs(found[row, 0]) <= TIGHT
+        state.pose[number, :3] = (at + (found[row, 0] if shut else whole[row])) * here
         twists[number, :3] = (here @ twists[number, :3] + found[row, 1]) * here
         moved.append(number)
     return moved
+
+
+def _open(model: Model, state: State, twists: Float) -> tuple[Float, Float]:
+    """Values and rates of all constraint rows, and values without a look at turns."""
+    tables = model.tables
+    if "one turn" not in model.structures:
+        constant = tables.constant.copy()
+        header = view(tables.plan, HEADER, 0, 1)[0]
+        rows = view(constant, ROW_CONSTANTS, header["row_constant_at"], header["all_rows"])
+        rows["period"] = 0.0
+        model.structures["one turn"] = constant
+    given = 0, int(tables.plan[layout.JOINTS]), state.data[None], twists.reshape(1, -1)
+    whole = model.workspace.measured(*given, model.structures["one turn"])[0, :, 0]
+    return model.workspace.measured(*given)[0], whole
 
 
 def ride(model: Model, state: State, twists: Float, plane: Any) -> int:

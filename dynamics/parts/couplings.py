@@ -173,21 +173,22 @@ def winds(joint: Joint) -> bool:
     return turns(joint) and not bool(np.abs(joint.limits).max() < 0.5 * kinds.FULL_TURNS)
 
 
-def common_period(terms: Sequence[tuple[Joint, float]]) -> float | None:
+def common_period(terms: Sequence[tuple[Joint, float]], most: int = MOST_TURNS) -> float | None:
     """Jump of a sum of coordinates times factors, or of a part of it, as angles pass two turns.
 
-    0 where none winds on; None where their jumps have no common part (theory/joints (13)).
+    0 where none winds on; None where their jumps have no common part of at least 1 / ``most`` of
+    the first one (theory/joints (13)).
     """
     factors = [abs(factor) for joint, factor in terms if winds(joint)]
     if not factors:
         return 0.0
-    teeth = [Fraction(one / factors[0]).limit_denominator(MOST_TURNS) for one in factors]
+    teeth = [Fraction(one / factors[0]).limit_denominator(most) for one in factors]
     exact = all(
         abs(float(each) - one / factors[0]) <= 1e-12 * one / factors[0] and each > 0
         for each, one in zip(teeth, factors)
     )
     whole = math.lcm(*(each.denominator for each in teeth))
-    if not exact or whole > MOST_TURNS:
+    if not exact or whole > most:
         return None
     part = math.gcd(*(int(each * whole) for each in teeth))
     return kinds.FULL_TURNS * factors[0] * part / whole

@@ -300,7 +300,7 @@ def terms(one: Tendon, mechanism: Any) -> list[Half]:
         if name not in mechanism.joints:
             raise UnknownNameError(f"tendon {one.name!r} is of joint {name!r}, which is gone")
         given.append((mechanism.joints[name], factor))
-    period = common_period(given) or 0.0
+    period = 0.0 if one.held else _period(given) or 0.0
     for k, (joint, factor) in enumerate(given):  # the last one sees the whole sum
         last, inner = k == len(given) - 1, mechanism.tendons.get(joint.name)
         moves = () if inner is None else tuple(terms(inner, mechanism))
@@ -320,9 +320,14 @@ def to_count(joints: Mapping[Joint, float]) -> list[Joint]:
     -------
     list of Joint
     """
-    if common_period(list(joints.items())) is not None:
+    if _period(list(joints.items())) is not None:
         return []
     return [joint for joint in joints if winds(joint)][1:]
+
+
+def _period(terms: list[tuple[Joint, float]]) -> float | None:
+    """Jump of a length that is the least of its joints' jumps: else lengths are ambiguous."""
+    return common_period(sorted(terms, key=lambda term: abs(term[1])), 1)
 
 
 def _ends(parent: Any, child: Any, at_parent: Float, at_child: Float, turn: Float) -> Any:

@@ -72,8 +72,8 @@ class ErrorControl:
         With ``simulate``.
     explicit : tuple of ndarray, or None
         Plan and constants with half kicks, which are of second order, of servos and of what is
-        stiff for the timestep; None where nothing is, or it cannot be. Error control finds the intervals that
-        springs are stable in. Dampers are stable in any.
+        stiff for the timestep; None where nothing is, or it cannot be. Error control finds the
+        intervals that springs are stable in. Dampers are stable in any.
     """
 
     def __init__(self, model: Model, accuracy: float, whole: Model | None = None) -> None:

@@ -337,7 +337,9 @@ class Workspace:
             self.g, self.G, self.x,
         )  # fmt: skip
 
-    def measured(self, first: int, last: int, states: Float, twists: Float) -> Float:
+    def measured(
+        self, first: int, last: int, states: Float, twists: Float, constant: Float | None = None
+    ) -> Float:
         """Values and rates of rows of some groups.
 
         Parameters
@@ -345,16 +347,19 @@ class Workspace:
         first, last : int
         states : ndarray of float, shape (k, state size)
         twists : ndarray of float, shape (k, 6 n)
+        constant : ndarray of float, optional
+            Other numbers than those of the model.
 
         Returns
         -------
         ndarray of float, shape (k, rows, 2)
         """
         out = np.empty((states.shape[0], self._rows(first, last), 2))
+        constant = self.constant if constant is None else constant
         with around(self.callbacks):
             kernel.measure(
-                self.plan, self.constant, first, last, states, twists, self.pose, self.matrix,
-                self.g, self.G, out,
+                self.plan, constant, first, last, states, twists, self.pose, self.matrix, self.g,
+                self.G, out,
             )  # fmt: skip
         self.reraise()
         return out

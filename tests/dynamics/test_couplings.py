@@ -264,6 +264,8 @@ def test_jumps_of_sums_of_angles_have_a_common_part():
     ):  # fmt: skip
         found = common_period([(free, factor) for factor in factors])
         assert found is None if wanted is None else found == pytest.approx(wanted, rel=1e-12)
+    assert common_period([(free, 1.0), (free, 2.0)], 1) == turn
+    assert common_period([(free, 1.0), (free, 1.5)], 1) is None
     near, far = hinge((-3.0, 6.0)), hinge((-3.0, 7.0))
     assert common_period([(near, np.pi), (near, 1.0)]) == 0.0
     assert common_period([(near, np.pi), (free, 0.5)]) == 0.5 * turn

@@ -180,6 +180,36 @@ def test_near_models_go_with_stiff_dampers():
     assert np.abs(ends[0] - ends[1]).max() < 1e-6
 
 
+@pytest.mark.parametrize("numbers", [{"damping": 300.0}, {"stiffness": 2e3, "damping": 30.0}])
+def test_stiff_tendons_are_of_second_order(numbers):
+    mechanism = dy.Mechanism()
+    upper = mechanism.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name="upper")
+    lower = mechanism.add_body(dy.Box(0.1, 0.1, 0.6, mass=0.5), name="lower")
+    mechanism.add_joint(
+        dy.Revolute(mechanism.world, upper, axis=(0, 1, 0), child_point=(0, 0, 0.5), name="a")
+    )
+    mechanism.add_joint(
+        dy.Revolute(
+            upper, lower, axis=(0, 1, 0), parent_point=(0, 0, -0.5), child_point=(0, 0, 0.3),
+            name="b",
+        )
+    )  # fmt: skip
+    mechanism.add_tendon({"a": 1.0, "b": -0.7}, name="t", **numbers)
+    model = mechanism.finalize(0.02)
+    assert model.stiff
+    state = model.initial_state()
+    model.set_joint(state, "a", 1.0)
+    model.set_joint(state, "b", 0.5)
+
+    ends = [
+        dy.simulate(model, state, 0.2, accuracy=accuracy).final.pose
+        for accuracy in (1e-2, 1e-3, 1e-5)
+    ]
+
+    for accuracy, end in zip((1e-2, 1e-3), ends):
+        assert np.abs(end - ends[-1]).max() < 0.1 * accuracy
+
+
 def test_events_are_located_in_parts_of_steps_with_stiff_dampers():
     model, state = wheel(rate=5.0, **DAMPED)
 
@@ -238,6 +268,41 @@ def test_servos_with_limits_stay_of_first_order_and_the_error_says_so():
 
     with pytest.raises(dy.ConvergenceError, match="Servos .* first order"):
         dy.simulate(model, state, 0.1, controls=[1.0], accuracy=1e-7)
+
+
+def arm(**servo):
+    """Two rods with servos for hinges, and a start."""
+    mechanism = dy.Mechanism()
+    upper = mechanism.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name="upper")
+    lower = mechanism.add_body(dy.Box(0.1, 0.1, 0.6, mass=0.5), name="lower")
+    made = dy.PositionServo(target=0.2, **servo)
+    mechanism.add_joint(
+        dy.Revolute(
+            mechanism.world, upper, axis=(0, 1, 0), child_point=(0, 0, 0.5), servo=made, name="a"
+        )
+    )
+    mechanism.add_joint(
+        dy.Revolute(
+            upper, lower, axis=(0, 1, 0), parent_point=(0, 0, -0.5), child_point=(0, 0, 0.3),
+            servo=made, name="b",
+        )
+    )  # fmt: skip
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    model.set_joint(state, "a", 1.0)
+    model.set_joint(state, "b", 0.5, 1.0)
+    return model, state
+
+
+@pytest.mark.parametrize("damping", [0.0, 3.0])
+def test_servos_with_limits_pass_where_these_are_reached(damping):
+    model, state = arm(stiffness=40.0, damping=damping, force_limit=5.0)
+
+    ends = [
+        dy.simulate(model, state, 0.2, accuracy=accuracy).final.pose for accuracy in (1e-2, 1e-3)
+    ]
+
+    assert np.abs(ends[0] - ends[1]).max() < 0.2e-2
 
 
 def test_springs_that_start_far_out_of_balance_drown_in_rounding_and_the_error_says_so():

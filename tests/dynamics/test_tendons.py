@@ -571,3 +571,26 @@ def test_hinges_of_a_tendon_wind_on_without_end(factors):
         assert np.abs(angles).max() > 4.0 * np.pi
     assert np.abs(change - change[0]).max() < 1e-9
     assert np.ptp(motion.energy()) < 5e-3 * motion.energy()[0]
+
+
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+@pytest.mark.parametrize("factors", [(1.0, 1.0), (2.0, -1.0), (0.3128, -0.8635)])
+def test_lengths_of_postures_are_sums_of_angles_within_a_turn(factors, offset):
+    mechanism = dy.Mechanism()
+    for k in range(2):
+        body = mechanism.add_body(mass=1.0, inertia=[0.2, 0.3, 0.4], position=(k, 0, 0))
+        mechanism.add_joint(
+            dy.Revolute(mechanism.world, body, (0, 1, 0), parent_point=(k, 0, 0), name=f"j{k}")
+        )
+    mechanism.add_tendon(
+        {f"j{k}": factor for k, factor in enumerate(factors)}, name="t", offset=offset
+    )
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    assert model.joint(state, "t")[0][0] == pytest.approx(offset, abs=1e-12)
+    for angles in ((5.0, 0.0), (5.0, -6.0), (-0.1, 6.2)):
+        for k in range(2):
+            model.set_joint(state, f"j{k}", angles[k])
+        wanted = offset + np.dot(factors, angles)
+        assert model.joint(state, "t")[0][0] == pytest.approx(wanted, abs=1e-9)
+        assert np.abs(model.constraint_violation(state)).max() < 1e-9

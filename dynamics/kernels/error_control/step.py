@@ -304,8 +304,8 @@ def make_controlled_step(
                     kink = (
                         kinks < KINKS and found > before_found * (length / before_length) ** ROUGH
                     )
-                    if kink:
-                        error = excess(own.goal, h, length, True, found)
+                    if kink:  # the next pair is no longer
+                        error = max(1.0, excess(own.goal, h, length, True, found))
                 unresolved = error > 1.0 and plan[CONTACTS] > 0 and length < instant * h
                 if unresolved:
                     error = 1.0

@@ -42,7 +42,7 @@ def goal_of(plan, constant, method, h, tolerance, nodes, info):
     closed = h / constant[plan[UNITS_AT]] * tolerance
     return Goal(
         stages=method.rule.s, rough=info[MIDDLE_WAIT] == 0.0, tolerance=tolerance,
-        closed=max(closed, 64.0 * EPS * extent(plan, constant, nodes.pose)),
+        closed=max(closed, 64.0 * EPS * extent(plan, constant, nodes.pose)), rounded=False,
     )  # fmt: skip
 
 

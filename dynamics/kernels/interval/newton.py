@@ -47,6 +47,7 @@ class Goal(NamedTuple):
     rough: Any  # whether the first matrix is the rough one
     tolerance: Any  # of velocities, over the unit of velocity
     closed: Any  # of constraints, over the unit of length, or rad
+    rounded: Any  # whether residuals of bodies may be as large as rounding makes them
 
 
 def make_attempt(evaluate, factorize, suit, solve, drowns):
@@ -137,8 +138,9 @@ def make_attempt(evaluate, factorize, suit, solve, drowns):
                 if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                     break
                 if exact and part == 1.0:
-                    if opened <= closed and drowns(plan, constant, equations, work):
-                        return iteration
+                    if goal.rounded and opened <= closed:
+                        if drowns(plan, constant, equations, work):
+                            return iteration
                     if worst <= NEAR * level and opened <= NEAR * closed:
                         break
                 part *= 0.5

@@ -59,7 +59,10 @@ def solve_interval(
     if columns is None:
         tolerance = settings[TOLERANCE]
         closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node.pose))
-        goal = Goal(stages=1, rough=False, tolerance=tolerance, closed=closed)
+        goal = Goal(
+            stages=1, rough=False, tolerance=tolerance, closed=closed,
+            rounded=part.guess is None,  # error control sees what rounding leaves
+        )  # fmt: skip
         equations = Equations(h=h, node=node, trial=trial)
         return attempt(plan, constant, program, goal, equations, work, solver, info)
     else:
