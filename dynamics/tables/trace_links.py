@@ -23,6 +23,7 @@ __all__ = ["chain_mobilities"]
 Float = NDArray[np.float64]
 TRACE = 1e-6  #: mass over that of the heaviest body; files' massless links have 1e-7 of the next
 SCREWS = ("revolute", "prismatic")
+ROUNDED = 1e-12  #: eigenvalues below are rounding: inverses of inertias lose four digits of 16
 
 
 def chain_mobilities(bodies: Iterable[Any], joints: Iterable[Any]) -> dict[Hashable, float]:
@@ -109,8 +110,9 @@ def _mobilities(first: Any, joints: list[Any]) -> dict[Hashable, float]:
         Y = Y + _mobility(here, R, x)
     S = np.array(screws).T
     M = S.T @ np.linalg.solve(Y, S) + np.diag([float(joint.armature[0]) for joint in joints])
-    if np.linalg.eigvalsh(M)[0] <= 0.0:
-        return {}  # the ends do not determine where the links are
+    scale = 1.0 / np.sqrt(np.diag(M))
+    if np.linalg.eigvalsh(scale[:, None] * M * scale)[0] <= ROUNDED:
+        return {}  # the ends do not determine where the links are, as where axes lie in a plane
     return dict(zip([joint.name for joint in joints], np.diag(np.linalg.inv(M)).tolist()))
 
 
