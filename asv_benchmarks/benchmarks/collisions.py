@@ -229,6 +229,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("scenes", nargs="*", default=list(SCENES))
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--seconds", type=float, help="of motion, by default those of the table")
     parser.add_argument("--depth", type=float, metavar="SECONDS", help="overlaps, in so many s")
     parser.add_argument("--loose", action="store_true", help="tolerances near MuJoCo's")
     chosen = parser.parse_args()
@@ -236,7 +237,7 @@ def main():
         return show_depths(chosen.scenes, chosen.depth)
     print("scene: ours, MuJoCo, us a step | ratio | iterations, intervals a step, sets, pairs")
     for name in chosen.scenes:
-        made, seconds = scene(name, chosen.loose), SHORT.get(name, SECONDS)
+        made, seconds = scene(name, chosen.loose), chosen.seconds or SHORT.get(name, SECONDS)
         ours, theirs = in_turns(made, 1 if name in SHORT else chosen.rounds, seconds)
         motion = made.ours(seconds)
         info, pairs = motion.info, max(len(part.pairs) for part in motion.parts)
