@@ -201,7 +201,7 @@ class Stages:
             """Of all blocks between two bodies, rows first, for pairs of bodies."""
             rows, columns = i[:, None, None] + stage[:, None], j[:, None, None] + stage
             shape = (len(i), self.s, self.s)
-            rows, columns = (np.broadcast_to(k, shape).ravel() for k in (rows, columns))
+            rows, columns = (np.broadcast_to(k, shape).flatten() for k in (rows, columns))
             found: Ints = self.symbolic.graph.blocks_at(rows, columns)
             return found
 
