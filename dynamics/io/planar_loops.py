@@ -123,7 +123,7 @@ class _Plane:
         points = [pose.position for one in self.ends for pose in one.poses]
         size = float(np.linalg.norm(points, axis=1).max())
         gaps = [self.gap(one) / size for one in self.ends if one.joint.closure and size > 0.0]
-        self.worst = max(self.worst, *map(abs, gaps))
+        self.worst = max([self.worst, *map(abs, gaps)])
         if not EXACT < self.worst < MEANT:
             return
         for one in self.ends:

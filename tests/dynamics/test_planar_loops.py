@@ -95,3 +95,14 @@ def test_linkages_in_any_plane_of_a_usd_file_close(tmp_path, seed):
     motion = dy.simulate(model, start, 0.5)
     assert motion.constraint_violation().max() < 1e-10
     assert np.ptp(motion.joint("j0")) > 0.01
+
+
+def test_a_loop_whose_hinges_lie_at_the_origins_of_its_bodies_loads(tmp_path):
+    text = robots.robot(
+        robots.link("a"), robots.link("b"), robots.link("c"),
+        robots.joint("j", "continuous", "a", "b", axis=(1, 0, 0)),
+        robots.joint("k", "continuous", "b", "c", axis=(1, 0, 0)),
+        '<loop_joint name="l" type="continuous"><axis xyz="1 0 0"/><link1 link="a"/>'
+        '<link2 link="c"/></loop_joint>',
+    )  # fmt: skip
+    assert set(robots.load(tmp_path, text).joints) == {"j", "k", "l"}
