@@ -647,6 +647,7 @@ CentroidalSensor
         compliance: float = 0.0,
         cone: str | int = "round",
         pairs: Mapping[tuple[str, str], Mapping[str, float]] | None = None,
+        apart: Iterable[tuple[str, str]] = (),
     ) -> None:
         """Let every two shapes touch, without a contact for each pair: the model finds near pairs.
 
@@ -678,6 +679,9 @@ CentroidalSensor
         pairs : mapping, optional
             Coefficients (``friction``, ``torsional``, ``rolling``) by the names of two geometries
             that touch whatever filters, neighbours and ``without`` say, as MJCF's ``<pair>``.
+        apart : iterable of pairs of str, optional
+            Pairs of labels of geometries (`Geometry.labels`) that are left out, as the shapes of
+            two links where several links are one body.
 
         Raises
         ------
@@ -718,6 +722,7 @@ CentroidalSensor
                 bool(neighbors),
                 options | {"cone": cone},
                 own,
+                frozenset(map(frozenset, apart)),
             )
         )
 

@@ -31,7 +31,7 @@ from dynamics.parts.forces import Spring, Thruster
 from dynamics.parts.geometry import Frame, Geometry
 from dynamics.parts.joints import POINTS, Joint, Row
 from dynamics.parts.joints import joint as joint_of
-from dynamics.parts.options import with_new_words
+from dynamics.parts.options import unused, with_new_words
 from dynamics.parts.servos import PositionServo, VelocityServo
 from dynamics.parts.tendons import Wrap, run_length
 
@@ -109,13 +109,17 @@ def assembled(
     """
     if base == "fixed":
         for link in found.roots:
-            name = "world-" + link
+            name = unused(f"world-{link}", found.joints)
             here = root @ found.places.get(link, Pose())
             found.joints[name] = JointEntry(name, "fixed", None, link, here)
     _leave_out(found, without)
     _choose_motors(found, actuated)
     groups = grouped(found, notes, merge_fixed, least_radius)
     straighten((one for one in found.joints.values() if not _inside(one, groups)), groups, notes)
+    if WORLD.name in found.joints:
+        raise ValueError(
+            f"{notes.path.name}: joint {WORLD.name!r} has the name of the world; give it another"
+        )
     mechanism = Mechanism(gravity)
     taken = {joint.name for joint in found.joints.values() if not _inside(joint, groups)}
     bodies: dict[str, Any] = {}
@@ -131,7 +135,7 @@ def assembled(
         if owner is not None:
             body, pose = bodies[groups[owner].name], groups[owner].pose_of(owner) @ place
         if mark in mechanism.frames:
-            mark = f"{mark} site"
+            mark = unused(f"{mark} site", {*mechanism.frames, *found.frames})
             notes.merge("frames with names of links are now called", mark)
         mechanism.frames[mark] = Frame(mark, body, pose.position, pose.orientation)
     for joint in found.joints.values():
@@ -249,7 +253,7 @@ def _add_body(
         return WORLD
     name = group.name
     if name in taken or name == WORLD.name:
-        name = f"{name} body"
+        name = unused(f"{name} body", {*taken, *found.links})
         notes.merge("bodies with names of joints are now called", name)
     place: dict[str, Any] = {}
     first = group.links[0][0].name
@@ -287,9 +291,13 @@ def _add_obstacles(found: Description, group: Group, taken: set[str]) -> None:
         pose = group.pose_of(link.name)
         for k, one in enumerate(link.collisions):
             here = pose @ Pose(one.position, one.orientation)
-            made = replace(one, position=here.position, orientation=here.orientation)
+            made = replace(
+                one, position=here.position, orientation=here.orientation,
+                labels=(link.name, *one.labels),
+            )  # fmt: skip
+            used = {*taken, *found.obstacles, *(found.links.keys() - {link.name})}
             label = f"{link.name} {k + 1}" if k else link.name
-            label = f"{label} shape" if label in taken or label in found.obstacles else label
+            label = unused(f"{label} shape", used) if label in used else label
             found.obstacles[label] = made
             found.fixed.setdefault(link.name, []).append(label)
 
@@ -299,8 +307,8 @@ def _moved(group: Group, what: str) -> Iterable[Geometry]:
     for link, _ in group.links:
         pose = group.pose_of(link.name)
         for one in getattr(link, what):
-            here = pose @ Pose(one.position, one.orientation)
-            yield replace(one, position=here.position, orientation=here.orientation)
+            here, labels = pose @ Pose(one.position, one.orientation), (link.name, *one.labels)
+            yield replace(one, position=here.position, orientation=here.orientation, labels=labels)
 
 
 def _placed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from dynamics.parts.bodies import WORLD
 from dynamics.parts.collisions import NothingTouchesError, candidates_of
 from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.geometry import Geometry, Surface
+from dynamics.parts.options import unused
 
 __all__ = ["add_collisions", "read_srdf"]
 
@@ -55,31 +57,38 @@ def add_collisions(
         For an SRDF file that is broken.
     """
     every = Surface(0.0, kind=-1, touches=-1)
-    if isinstance(ground, HalfSpace) or (ground and not found.floors):
-        plane = ground if isinstance(ground, HalfSpace) else HalfSpace()
-        name = "ground" if "ground" not in mechanism else "ground plane"
-        mechanism.add_obstacle(Geometry(plane, np.zeros(3), UNTURNED, surface=every), name=name)
+    every_one = (WORLD.name,) if WORLD.name not in mechanism.frames else ()
     for floor in () if isinstance(ground, HalfSpace) else found.floors:
         plane = HalfSpace(floor.normal, floor.point)
-        made = Geometry(plane, np.zeros(3), UNTURNED, surface=floor.surface, name=floor.name)
+        made = Geometry(
+            plane, np.zeros(3), UNTURNED, surface=floor.surface, name=floor.name,
+            labels=(*every_one, *floor.labels),
+        )  # fmt: skip
         mechanism.add_obstacle(made, name=floor.name)
     for name, shape in found.obstacles.items():
-        mechanism.add_obstacle(shape, name=name)
+        labels = (*every_one, *shape.labels)
+        mechanism.add_obstacle(replace(shape, labels=labels), name=name)
+    if isinstance(ground, HalfSpace) or (ground and not found.floors):
+        plane = ground if isinstance(ground, HalfSpace) else HalfSpace()
+        name = "ground" if "ground" not in mechanism else unused("ground plane", mechanism)
+        made = Geometry(plane, np.zeros(3), UNTURNED, surface=every, labels=every_one)
+        mechanism.add_obstacle(made, name=name)
     excluded = list(found.excluded)
     if not isinstance(collide, bool):
         excluded += read_srdf(Path(collide), found.links)
+    known = {WORLD.name, *mechanism.frames, *_labels(mechanism)}
+    for link in dict.fromkeys(link for pair in excluded for link in pair if link not in known):
+        notes.leave_out("excluded pairs of links that there are not", link)
     without: list[tuple[str, str]] = []
-    for one, two in excluded:
-        without += product(_ends(mechanism, found, one, notes), _ends(mechanism, found, two, notes))
     of_base = [name for names in found.fixed.values() for name in names]
     for joint in mechanism.joints.values():  # what hangs on the base is next to it
         if joint.n_rows > 0 and WORLD in (joint.parent, joint.child):
             child = joint.child if joint.parent is WORLD else joint.parent
             without += product(of_base, [str(child.name)])
-    for one, two in _overlapping(mechanism, without):
+    for one, two in _overlapping(mechanism, without, excluded):
         notes.leave_out("contacts of bodies that overlap in the file's posture", f"{one}, {two}")
         without.append((one, two))
-    mechanism.collide(without=without, friction=friction, pairs=found.pairs)
+    mechanism.collide(without=without, friction=friction, pairs=found.pairs, apart=excluded)
     try:
         candidates_of(mechanism)
     except NothingTouchesError:
@@ -89,13 +98,15 @@ def add_collisions(
         pass
 
 
-def _overlapping(mechanism: Mechanism, without: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _overlapping(
+    mechanism: Mechanism, without: list[tuple[str, str]], apart: list[tuple[str, str]]
+) -> list[tuple[str, str]]:
     """Pairs of bodies that may touch and overlap at the start, as hulls of neighbours' meshes do.
 
     MoveIt leaves these out, too; a contact without penetration cannot begin with them.
     """
     trial = mechanism.copy()
-    trial.collide(without=without)
+    trial.collide(without=without, apart=apart)
     try:
         model = trial.finalize()
         state = model.initial_state()
@@ -116,15 +127,10 @@ def _overlapping(mechanism: Mechanism, without: list[tuple[str, str]]) -> list[t
     return list(found.values())
 
 
-def _ends(mechanism: Mechanism, found: Description, link: str, notes: Notes) -> list[str]:
-    """Names of a link's body, or of its obstacles where it is fixed to the world."""
-    if link == WORLD.name and link not in mechanism.frames:
-        return [WORLD.name]
-    if link not in mechanism.frames:
-        notes.leave_out("excluded pairs of links that there are not", link)
-        return []
-    body = mechanism.frames[link].body
-    return found.fixed.get(link, []) if body is WORLD else [str(body.name)]
+def _labels(mechanism: Mechanism) -> set[str]:
+    """Labels of all collision shapes."""
+    shapes = [one for body in mechanism.bodies.values() for one in body.collisions]
+    return {label for one in (*shapes, *mechanism.obstacles.values()) for label in one.labels}
 
 
 def read_srdf(path: Path, links: Iterable[str] = ()) -> list[tuple[str, str]]:

@@ -265,12 +265,15 @@ class Floor:
     point, normal : ndarray of float, shape (3,)
         On its plane and out of the solid, in the world.
     surface : Surface
+    labels : tuple of str
+        By which the file leaves out pairs.
     """
 
     name: str
     point: Float
     normal: Float
     surface: Surface
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -350,7 +353,7 @@ class Description:
     fixed : dict of list of str
         Names of the obstacles of each link that is fixed to the world.
     excluded : list of (str, str)
-        Links, or "world", that never touch each other.
+        Links, paths of USD prims, or "world", that never touch each other.
     actuators : list of Actuator
     keyframes : dict of Keyframe
         Poses are those of links.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from itertools import product
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -19,6 +20,7 @@ from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.convex_hulls import MOST_CORNERS, hull_of, outermost
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.meshes import corners_of
+from dynamics.parts.options import unused
 
 __all__ = ["add_ground"]
 
@@ -75,11 +77,11 @@ def add_ground(
         plane = ground if isinstance(ground, HalfSpace) else HalfSpace()
         point, normal = np.asarray(plane.point), np.asarray(plane.normal)
         floors = [Floor("ground", point, normal, Surface(0.0, kind=-1, touches=-1))]
-    welded = _welded_to_world(mechanism)
+    welded, apart = _welded_to_world(mechanism), set(map(frozenset, found.excluded))
     for floor in floors:
         for name, body in mechanism.bodies.items():
             if id(body) not in welded:
-                _stand(mechanism, floor, (name, body), own, friction, notes)
+                _stand(mechanism, floor, (name, body), own, apart, friction, notes)
     if not mechanism.contacts:
         raise ValueError(
             f"{notes.path.name}: no body that moves has a collision shape that can touch the "
@@ -93,17 +95,19 @@ def _stand(
     floor: Floor,
     named: tuple[Any, Any],
     own: Mapping[frozenset[str], Mapping[str, float]],
+    apart: Container[frozenset[str]],
     friction: float | None,
     notes: Notes,
 ) -> None:
     """Contacts of all shapes of a body with a floor, pairs of the file with ``own`` options."""
     name, body = named
     half_space = HalfSpace(floor.normal, floor.point)
-    count = 0
     for geometry in body.collisions:
         surface = geometry.surface or Surface()
         pair = own.get(frozenset((floor.name, geometry.name)))
-        if pair is None and not surface.meets(floor.surface):
+        labels = product((*floor.labels, WORLD.name), geometry.labels)
+        filtered = not surface.meets(floor.surface) or any(frozenset(p) in apart for p in labels)
+        if pair is None and filtered:
             continue
         shape = geometry
         if isinstance(geometry.shape, Mesh):
@@ -111,13 +115,12 @@ def _stand(
             if points is None:
                 continue
             shape = points
-        count += 1
         options = dict(pair) if pair is not None else surface.against(floor.surface)
         if friction is not None:
             options["friction"] = friction
         if options["friction"] == 0.0:
             options["torsional"] = options["rolling"] = 0.0
-        label = f"{floor.name}|{name}" + (f" {count}" if count > 1 else "")
+        label = unused(f"{floor.name}|{name}", mechanism)
         mechanism.add_contact(body, shape=shape, against_shape=half_space, name=label, **options)
 
 

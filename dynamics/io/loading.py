@@ -173,7 +173,8 @@ def load(
         for name, geometry in found.obstacles.items() if mjcf else ():
             notes.leave_out("contacts of geoms of the world", geometry.name or name)
         for one, two in found.excluded if mjcf else ():
-            notes.leave_out("excludes", f"{one}, {two}")
+            if WORLD.name not in (one, two):  # `add_ground` knows of floors
+                notes.leave_out("excludes", f"{one}, {two}")
         add_ground(mechanism, found, notes, ground, friction)
     else:
         add_collisions(mechanism, found, notes, collide, ground, friction)

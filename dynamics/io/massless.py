@@ -10,6 +10,7 @@ Point masses get a trace of inertia where their joint moves their centre of mass
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Pose
 from dynamics.io.notes import Notes
+from dynamics.parts.options import unused
 from dynamics.parts.tendons import Wrap
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def settle(found: Description, groups: dict[str, Group], notes: Notes) -> None:
     """
     tree = _Tree(found, groups)
     for path in tree.chains():
-        made = _composed(path)
+        made = _composed(path, found.joints)
         if made is None:
             continue
         for joint, _ in path:
@@ -231,7 +233,7 @@ def _carrying(found: Description) -> set[str | None]:
     return links
 
 
-def _composed(path: list[tuple[JointEntry, Pose]]) -> JointEntry | None:
+def _composed(path: list[tuple[JointEntry, Pose]], joints: Container[str]) -> JointEntry | None:
     """Cross or ball joint with the motions of hinges that meet; None where it would lose anything.
 
     A cross keeps limits and forces of each axis. A ball joint keeps none.
@@ -254,7 +256,7 @@ def _composed(path: list[tuple[JointEntry, Pose]]) -> JointEntry | None:
     first, last = chain[0], chain[-1]
     start = Pose(point, first.at_parent.orientation)
     made = JointEntry(
-        "+".join(joint.name for joint in chain),
+        unused("+".join(joint.name for joint in chain), joints),
         "universal" if cross else "spherical",
         first.parent,
         last.child,

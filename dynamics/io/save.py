@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import count
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
@@ -21,6 +20,7 @@ from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.couplings import counters
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.joints import Joint
+from dynamics.parts.options import unused
 from dynamics.parts.shapes import Box, Capsule, Compound, Round, Sphere
 from dynamics.parts.tendons import sliders_of
 
@@ -163,19 +163,12 @@ def _add_frames(
             continue
         links.add(str(name))
         SubElement(robot, "link", name=str(name))
-        label = next(one for one in _labels(f"{name} frame") if one not in joints)
+        label = unused(f"{name} frame", joints)
         joints.add(label)
         element = SubElement(robot, "joint", name=label, type="fixed")
         SubElement(element, "parent", link=str(frame.body.name))
         SubElement(element, "child", link=str(name))
         _origin(element, pose)
-
-
-def _labels(label: str) -> Iterator[str]:
-    """A label, and others like it."""
-    yield label
-    for k in count(2):
-        yield f"{label} {k}"
 
 
 def _without_planes(mechanism: Mechanism) -> Mechanism:

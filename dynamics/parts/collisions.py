@@ -51,6 +51,8 @@ class Collision:
         Options of the contacts; coefficients that are missing are those of the shapes.
     pairs : dict of dict
         Options by the names of two collision shapes that touch whatever filters say.
+    apart : frozenset of frozenset of str
+        Pairs of labels of collision shapes that are left out.
     """
 
     bodies: tuple[Hashable, ...] | None
@@ -59,6 +61,15 @@ class Collision:
     neighbors: bool
     options: dict[str, Any]
     pairs: Mapping[frozenset[str], Mapping[str, float]] = field(default_factory=dict)
+    apart: frozenset[frozenset[str]] = frozenset()
+
+    def leaves_out(self, one: Solid, two: Solid) -> bool:
+        """True if two shapes never touch, by the names of their ends or by their labels."""
+        if frozenset((one.name, two.name)) in self.without:
+            return True
+        return bool(self.apart) and any(
+            frozenset(pair) in self.apart for pair in itertools.product(one.labels, two.labels)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +87,8 @@ class Solid:
     surface : Surface
     label : str or None
         Of the geometry, for pairs.
+    labels : tuple of str
+        Of the geometry, for pairs that are left out.
     """
 
     end: Any
@@ -84,6 +97,7 @@ class Solid:
     core: Core | None
     surface: Surface
     label: str | None = None
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +201,7 @@ def candidates_of(mechanism: Any) -> Candidates:
             for i in own.get(id(a), ()):
                 for j in own.get(id(b), ()):
                     one, two = solids[i], solids[j]
-                    if frozenset((one.name, two.name)) in collision.without:
+                    if collision.leaves_out(one, two):
                         continue
                     if one.surface.meets(two.surface):
                         options = _options(solids[i], solids[j], collision.options)
@@ -206,12 +220,7 @@ def candidates_of(mechanism: Any) -> Candidates:
             "collide finds no two shapes that may touch: bodies need shapes or collisions, and "
             "bodies next to each other along the joints are left out unless neighbors=True"
         )
-    names: list[Hashable] = []
-    count: dict[Hashable, int] = {}
-    for i, j in pairs:
-        label = f"{solids[i].name}|{solids[j].name}"
-        count[label] = count.get(label, 0) + 1
-        names.append(label if count[label] == 1 else f"{label} {count[label]}")
+    names = _names([(solids[i].name, solids[j].name) for i, j in pairs])
     for (i, j), name, options in zip(pairs, names, pairs.values()):
         _check(solids[i], solids[j], name, options)
         if name in mechanism:
@@ -221,6 +230,21 @@ def candidates_of(mechanism: Any) -> Candidates:
             )
     table = np.array(list(pairs), np.int64).reshape(-1, 2)
     return Candidates(tuple(solids), table, tuple(names), tuple(pairs.values()))
+
+
+def _names(ends: list[tuple[Hashable, Hashable]]) -> list[str]:
+    """Names of pairs, all different: ``"a|b"``, ``"a|b 2"`` and so on."""
+    names: list[str] = []
+    count: dict[str, int] = {}
+    used: set[str] = set()
+    for one, two in ends:
+        label = name = f"{one}|{two}"
+        while name in used:
+            count[label] = count.get(label, 1) + 1
+            name = f"{label} {count[label]}"
+        used.add(name)
+        names.append(name)
+    return names
 
 
 def _own_pairs(
@@ -294,19 +318,21 @@ def _solids(mechanism: Any) -> list[Solid]:
 
 def _parts(end: Any, name: Hashable, shape: Any, label: str) -> list[Solid]:
     """Convex parts of a shape, each with its place."""
-    surface, own = Surface(), None
+    surface = Surface()
+    marks: dict[str, Any] = {}
     if isinstance(shape, Geometry):
-        surface, own = shape.surface or surface, shape.name
+        surface = shape.surface or surface
+        marks = {"label": shape.name, "labels": shape.labels}
         if isinstance(shape.shape, Mesh):
             hull = hull_of(_corners(shape, label), label)
-            return [replace(_solid(end, name, hull, surface, label), label=own)]
+            return [replace(_solid(end, name, hull, surface, label), **marks)]
         if isinstance(shape.shape, HalfSpace):
-            return [Solid(end, name, placed_half_space(shape).shape, None, surface, own)]
+            return [Solid(end, name, placed_half_space(shape).shape, None, surface, **marks)]
         moved = shape.position.any() or shape.orientation[0] != 1.0
         placed = [(shape.shape, shape.position, shape.orientation)]
         shape = Compound(placed) if moved else shape.shape
     solids = (_solid(end, name, part, surface, label) for part in _simple(shape))
-    return [replace(one, label=own) for one in solids]
+    return [replace(one, **marks) for one in solids]
 
 
 def _solid(end: Any, name: Hashable, shape: Any, surface: Surface, label: str) -> Solid:

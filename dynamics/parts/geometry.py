@@ -115,6 +115,8 @@ class Geometry:
         Of a collision shape; None where the file says nothing of it.
     name : str or None
         In the file.
+    labels : tuple of str
+        By which the file leaves out pairs: that of its link, and the path of a USD prim.
     """
 
     shape: Any
@@ -123,6 +125,7 @@ class Geometry:
     color: Float | None = None
     surface: Surface | None = None
     name: str | None = None
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

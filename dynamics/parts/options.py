@@ -7,9 +7,10 @@ documentation of a function, with the defaults and texts of the function that re
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Container, Hashable, Mapping
 from dataclasses import FrozenInstanceError
 from typing import Any, TypedDict, TypeVar
 
@@ -23,11 +24,28 @@ __all__ = [
     "ModelOptions",
     "never_changes",
     "takes",
+    "unused",
     "with_new_words",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Thing = TypeVar("Thing")
+
+
+def unused(label: str, taken: Container[Hashable]) -> str:
+    """Return a label that is not taken: the given one, or it with the least number from 2 on.
+
+    Parameters
+    ----------
+    label : str
+    taken : container of hashable
+
+    Returns
+    -------
+    str
+    """
+    labels = itertools.chain([label], (f"{label} {k}" for k in itertools.count(2)))
+    return next(one for one in labels if one not in taken)
 
 
 def never_changes(what: str) -> Callable[[type[Thing]], type[Thing]]:

@@ -288,6 +288,40 @@ def test_disabled_pairs_of_an_srdf_file_are_left_out(tmp_path):
         load(tmp_path, text, collide=tmp_path / "none.srdf")
 
 
+@pytest.mark.parametrize("merge_fixed", [False, True])
+def test_disabled_pairs_of_a_link_leave_other_links_of_its_body(tmp_path, merge_fixed):
+    # the tool is a part of c: only its ball keeps off a
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    more = {"more": '<limit lower="-1" upper="1"/>', "xyz": (0.5, 0, 0)}
+    text = robot(
+        *(link(name, more=ball) for name in "abc"), link("tool", int(merge_fixed), more=ball),
+        joint("ab", "revolute", "a", "b", **more), joint("bc", "revolute", "b", "c", **more),
+        joint("mount", "fixed", "c", "tool", (0.3, 0, 0)),
+    )  # fmt: skip
+    srdf = tmp_path / "robot.srdf"
+    srdf.write_text('<robot name="r"><disable_collisions link1="a" link2="tool"/></robot>')
+
+    found = load(tmp_path, text, collide=srdf, merge_fixed=merge_fixed).finalize().near.candidates
+    (first, second), *others = found.pairs
+    assert found.solids[first].labels == ("a",) and found.solids[second].labels == ("c",)
+    assert not others
+
+
+def test_pairs_have_names_that_differ():
+    mech = dy.Mechanism()
+    mech.add_obstacle(dy.HalfSpace(), name="floor")
+    two = dy.Compound([(BALL, (0.3, 0, 0)), (BALL, (-0.3, 0, 0))])
+    mech.add_body(two, name="b", position=(0, 0, 0.2))
+    mech.add_body(BALL, name="b 2", position=(1, 0, 0.2))
+    mech.collide()
+    model = mech.finalize(0.005)
+
+    motion = dy.simulate(model, model.initial_state(), 0.6)
+    weights = {name: motion.contact(name).normal_force[-1].sum() for name in motion.near_pairs}
+    assert set(weights) == {"floor|b", "floor|b 2", "floor|b 2 2"}
+    assert list(weights.values()) == pytest.approx([9.81] * 3, rel=1e-3)
+
+
 def test_meshes_touch_as_their_hulls(tmp_path):
     # a cube of 0.2 m as a mesh, on the floor, on a slab of the world and on a mesh of the world
     corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * 0.1

@@ -255,12 +255,20 @@ def test_equalities_of_sites_are_closures_between_them(tmp_path, mujoco, what, k
     np.testing.assert_allclose([e.parent_point, e.child_point], [[0.5, 0, 0.5]] * 2, atol=1e-12)
 
 
-def test_a_joint_with_the_name_of_a_body_that_is_fixed_is_refused(tmp_path, mujoco):
-    # the fixed joint of body b is called world-b
+def test_joints_that_are_made_take_no_names_of_the_file(tmp_path, mujoco):
+    # the fixed joint of body b would be world-b, and the closure "c closure"
     geom = '<geom size="0.1"/>'
-    text = f'<body name="a"><joint name="world-b"/>{geom}</body><body name="b">{geom}</body>'
-    with pytest.raises(ValueError, match="two joints are called 'world-b'"):
-        load(tmp_path, world(text))
+    text = (
+        f'<body name="a"><joint name="world-b"/>{geom}<body name="d"><joint name="c"/>{geom}'
+        f'<body name="e"><joint name="c closure"/>{geom}</body></body></body>'
+        f'<body name="b">{geom}</body>'
+    )
+    loop = '<equality><connect name="c" body1="a" body2="e" anchor="0 0 0"/></equality>'
+    mech = load(tmp_path, world(text, loop))
+
+    names = {"world-b": "revolute", "c": "revolute", "c closure": "revolute",
+             "world-b 2": "fixed", "c closure 2": "spherical"}  # fmt: skip
+    assert {name: one.kind for name, one in mech.joints.items()} == names
 
 
 def test_wind_and_mocap_bodies_are_named_and_motors_of_wrapped_tendons_read(tmp_path, mujoco):

@@ -128,6 +128,49 @@ def test_inertia_of_no_rigid_body_is_kept_and_named(tmp_path):
     assert mech.bodies["odd"].inertia[2, 2] == 3.0
 
 
+def test_joints_that_are_made_take_no_names_of_the_file(tmp_path):
+    # the joint that holds the base, and the cross of two hinges around a massless link
+    text = robot(
+        link("a"), link("b"), link("c", mass=0), link("d"),
+        joint("world-a", "continuous", "a", "b", (0, 0, 1)),
+        joint("i", "continuous", "b", "c", axis=(1, 0, 0)),
+        joint("k", "continuous", "c", "d", axis=(0, 1, 0)),
+        joint("i+k", "prismatic", "a", "e", (0, 1, 0)), link("e"),
+    )  # fmt: skip
+    mech = load(tmp_path, text, base="fixed")
+
+    kinds = {name: one.kind for name, one in mech.joints.items()}
+    assert kinds == {"world-a": "revolute", "i+k": "prismatic", "world-a 2": "fixed",
+                     "i+k 2": "universal"}  # fmt: skip
+
+
+def test_bodies_and_contacts_take_other_names_where_theirs_are_in_use(tmp_path):
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    text = robot(
+        link("x", more=ball * 2), link("x body", more=ball), link("x body 2 2", more=ball),
+        joint("x", "continuous", "x", "x body", (0, 0, 1)),
+        joint("y", "continuous", "x", "x body 2 2", (0, 1, 1)),
+    )  # fmt: skip
+    mech = load(tmp_path, text, ground=True)
+
+    assert list(mech.bodies) == ["x body 2", "x body", "x body 2 2"]
+    contacts = [f"ground|{name}" for name in ("x body 2", "x body 2 2", "x body", "x body 2 2 2")]
+    assert list(mech.contacts) == contacts
+    with pytest.raises(ValueError, match=r"robot.urdf: joint 'world' has the name of the world"):
+        load(tmp_path, robot(link("a"), link("b"), joint("world", "continuous", "a", "b")))
+
+
+def test_a_fixed_link_may_be_called_ground(tmp_path):
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    text = robot(
+        link("ground", mass=0, more=ball), link("a", more=ball),
+        joint("j", "continuous", "ground", "a", (0, 0, 1)),
+    )  # fmt: skip
+    mech = load(tmp_path, text, base="fixed", collide=True, ground=True)
+
+    assert mech.finalize().near.candidates.names == ("ground plane|a",)
+
+
 def test_a_body_with_the_name_of_a_joint_is_renamed_and_named(tmp_path):
     text = robot(link("a"), link("hip"), joint("hip", "continuous", "a", "hip"))
     with pytest.warns(MergedLinkWarning, match="'hip body'"):

@@ -243,7 +243,8 @@ def test_groups_and_filtered_pairs_do_not_touch(tmp_path):
     a, b, c, d = (mechanism.bodies[name].collisions[0].surface for name in "abcd")
 
     assert not a.meets(b) and a.meets(c) and b.meets(d) and c.meets(d)
-    assert {"c", "d"} in [set(pair) for one in mechanism.collisions for pair in one.without]
+    names = mechanism.finalize().near.candidates.names
+    assert names == ("a|c", "a|d", "b|c", "b|d")
 
 
 # Joints
@@ -635,16 +636,33 @@ def test_groups_that_are_inverted_or_merged(tmp_path):
 
 def test_filtered_pairs_of_bodies_below_a_prim_and_of_static_shapes(tmp_path):
     pair = "rel physics:filteredPairs = [</robot>, </table>]"
-    robot = prim("Xform", "robot", body("a"), body("b"))
-    table = prim("Cube", "table", "double size = 1", apis=(SOLID,))
-    own = body("c", pair).replace('"PhysicsMassAPI"', '"PhysicsMassAPI", "PhysicsFilteredPairsAPI"')
     ball = prim("Sphere", "s", apis=(SOLID,))
-    far = body("d", ball, at=place((0, 0, 9)))  # what may touch the table
+    robot = prim("Xform", "robot", body("a", ball), body("b", ball, at=place((5, 0, 0))))
+    table = prim("Cube", "table", "double size = 1", apis=(SOLID,))
+    own = body("c", pair, ball, at=place((0, 5, 0)))
+    own = own.replace('"PhysicsMassAPI"', '"PhysicsMassAPI", "PhysicsFilteredPairsAPI"')
+    far = body("d", ball, at=place((0, 0, 9)))  # what may touch all others
     mechanism = load(tmp_path, file(robot, table, own, far), collide=True)
 
-    without = {frozenset(map(str, pair)) for one in mechanism.collisions for pair in one.without}
-    assert {frozenset("ac"), frozenset("bc")} <= without
-    assert mechanism.report.left_out == {"filtered pairs of static shapes": ["/table"]}
+    pairs = ["a|b", "a|d", "b|d", "c|d", "table|a", "table|b", "table|d"]
+    assert sorted(mechanism.finalize().near.candidates.names) == pairs
+    assert not mechanism.report.left_out
+
+
+def test_filtered_pairs_of_a_collider_leave_other_colliders_of_its_body(tmp_path):
+    pair = "rel physics:filteredPairs = [</B>, </floor>]"
+    apis = (SOLID, "PhysicsFilteredPairsAPI")
+    first = prim("Sphere", "one", pair, place(), "double radius = 0.1", apis=apis)
+    second = prim("Sphere", "two", place((0, 0, 1)), "double radius = 0.1", apis=(SOLID,))
+    ball = prim("Sphere", "one", "double radius = 0.1", apis=(SOLID,))
+    floor = prim("Plane", "floor", 'uniform token axis = "Z"', apis=(SOLID,))
+    text = file(body("A", first, second), body("B", ball, at=place((3, 0, 0))), floor)
+
+    mechanism = load(tmp_path, text, collide=True)
+    names = mechanism.finalize().near.candidates
+    touching = [{names.solids[i].labels[-1] for i in pair} for pair in names.pairs]
+    assert touching == [{"/floor", "/A/two"}, {"/floor", "/B/one"}, {"/A/two", "/B/one"}]
+    assert list(load(tmp_path, text, ground=True).contacts) == ["floor|A", "floor|B"]
 
 
 def test_restitution_and_gravity_without_a_size(tmp_path):

@@ -22,6 +22,7 @@ from dynamics.io.mjcf.tendons import read_tendon
 from dynamics.io.notes import Notes
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.height_fields import prisms
+from dynamics.parts.options import unused
 from dynamics.parts.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 __all__ = ["read_mjcf"]
@@ -197,8 +198,8 @@ class Reader:
         parent, place = self.links[m.body_parentid[i]], _pose(m.body_pos[i], m.body_quat[i])
         first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
         if count == 0:
-            entry = JointEntry(f"{parent or 'world'}-{name}", "fixed", parent, name, place)
-            self.joint(entry)
+            label = unused(f"{parent or 'world'}-{name}", {*self.joint_name, *self.found.joints})
+            self.joint(JointEntry(label, "fixed", parent, name, place))
             self.steps.append((parent, place, [(name, [])]))
             return
         freedoms = [self.freedom(k) for k in range(first, first + count)]
@@ -415,7 +416,8 @@ class Reader:
                 poses = [_pose(data[3:6], data[6:10]) if weld else _pose(data[:3]),
                          _pose(data[:3]) if weld else _pose(data[3:6])]  # fmt: skip
             parent, child = self.links[bodies[0]], self.links[bodies[1]]
-            name = f"{name} closure" if name in self.found.joints else name
+            taken = self.found.joints
+            name = unused(f"{name} closure", taken) if name in taken else name
             made = "fixed" if weld else "spherical"
             entry = JointEntry(name, made, parent, child, poses[0], poses[1], closure=True)
             self.found.joints[name] = entry

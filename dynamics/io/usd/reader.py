@@ -6,8 +6,9 @@ Bodies are links, joints may connect them in any graph, and colliders without a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -239,13 +240,13 @@ class _Reader:
             if seen:
                 link.visuals.append(replace(made, color=color))
             if collider is not None:
-                link.collisions.append(replace(made, surface=surface))
+                link.collisions.append(replace(made, surface=surface, labels=(path,)))
             return
         name = path.strip("/")
         if seen:
             self.found.scenery[name] = replace(made, color=color)
         if collider is not None:
-            self.found.obstacles[name] = replace(made, surface=surface)
+            self.found.obstacles[name] = replace(made, surface=surface, labels=(path,))
 
     def plane(self, prim: Any, body: str | None, collider: Any) -> None:
         """A plane: a floor without an end where it collides and stands still."""
@@ -258,7 +259,8 @@ class _Reader:
         pose = self.stage.pose(prim)
         normal = rotation.rotate(pose.orientation, np.eye(3)[axis_of(prim, self.stage)])
         surface = self.surfaces.read(collider) or Surface(0.0, kind=-1, touches=-1)
-        self.found.floors.append(Floor(path.strip("/"), pose.position, normal, surface))
+        name = path.strip("/")
+        self.found.floors.append(Floor(name, pose.position, normal, surface, (path,)))
 
     # The whole
 
@@ -287,23 +289,22 @@ class _Reader:
         ]
 
     def pairs(self, colliders: dict[str, Any]) -> None:
-        """Pairs of bodies and static shapes that the file says never touch."""
+        """Pairs of bodies and shapes that the file says never touch."""
         owners = [*self.of("RigidBody", "Articulation"), *colliders.values()]
+        shapes = [one for link in self.found.links.values() for one in link.collisions]
+        shapes += self.found.obstacles.values()
+        paths = [label for one in shapes for label in one.labels]
+        paths += [label for floor in self.found.floors for label in floor.labels]
         for one in owners:
             for other in one.filteredCollisions:
-                for a in self.bodies_of(str(one.primPath)):
-                    for b in self.bodies_of(str(other)):
-                        if a != b:
-                            self.found.excluded.append((a, b))
+                first = self.touching(str(one.primPath), paths)
+                self.found.excluded += product(first, self.touching(str(other), paths))
 
-    def bodies_of(self, path: str) -> list[str]:
-        """Names of the body that a prim belongs to, or of all bodies below it, or of the world."""
-        if path in self.links:
-            return [self.names[self.links[path]]]
-        inside = [name for body, name in self.names.items() if body.startswith(f"{path}/")]
-        if not inside:
-            self.notes.leave_out("filtered pairs of static shapes", path)
-        return inside
+    def touching(self, path: str, paths: Iterable[str]) -> list[str]:
+        """Name of a body, or else those of the paths that are a prim's or below it."""
+        if path in self.names:
+            return [self.names[path]]
+        return [one for one in paths if f"{one}/".startswith(f"{path}/")]
 
     def left(self, prim: Any) -> None:
         """Note schemas that are not read, as those of other engines."""
