@@ -44,6 +44,27 @@ def test_what_mujoco_refuses_is_refused(tmp_path, mujoco):
         load(tmp_path, '<mujoco><asset><mesh file="lost.stl"/></asset></mujoco>')
 
 
+@pytest.mark.parametrize(
+    ("geom", "joint", "message"),
+    [
+        ('size="0.1 0.1 inf" type="box"', "", "size of geom 'g'"),
+        ('size="1e-300 1 1" type="box"', "", "geom 'g': x of Box must be positive"),
+        ('size="0.1" pos="0 nan 0"', "", "pos of geom 'g'"),
+        ('size="0.1" quat="nan 0 0 0"', "", "quat of geom 'g'"),
+        ('size="0.1"', 'damping="nan"', "damping of joint 'j'"),
+        ('size="0.1"', 'range="nan 1" limited="true"', "range of joint 'j'"),
+        ('size="0.1"', 'pos="0 0 inf"', "pos of joint 'j'"),
+    ],
+)
+def test_numbers_that_are_none_are_refused_by_the_name_of_their_element(
+    tmp_path, mujoco, geom, joint, message
+):
+    text = f"""<body name="b"><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>
+      <joint name="j" {joint}/><geom name="g" {geom}/></body>"""
+    with pytest.raises(ValueError, match=f"robot.xml: {message}"):
+        load(tmp_path, world(text))
+
+
 def test_a_base_is_no_question_of_mjcf(tmp_path):
     with pytest.raises(ValueError, match="robot.xml: .* says itself where its bodies are"):
         load(tmp_path, world(""), position=(0, 0, 1))

@@ -17,6 +17,7 @@ from dynamics.io.mjcf.actuators import actuator_names, driven_joints, read_actua
 from dynamics.io.mjcf.files import check_files
 from dynamics.io.mjcf.freedom import Freedom, is_one, loses, one_joint
 from dynamics.io.mjcf.keyframes import read_keyframe
+from dynamics.io.mjcf.numbers import check_numbers
 from dynamics.io.mjcf.sensors import measured_joints, read_sensor
 from dynamics.io.mjcf.tendons import read_tendon
 from dynamics.io.notes import Notes
@@ -96,6 +97,7 @@ def read_mjcf(
         model = spec.compile()
     except (ValueError, RuntimeError) as error:
         raise ValueError(f"{path.name}: MuJoCo refuses it: {error}") from None
+    check_numbers(model, path.name)
     _switch_off(mujoco, model)
     reader = Reader(mujoco, model, notes, meshes, split)
     for kind in UNSUPPORTED:
@@ -274,7 +276,10 @@ class Reader:
         if link is None and m.geom_type[k] == self.mj.mjtGeom.mjGEOM_HFIELD:
             self.height_field(k, name)
             return
-        shape = self.shape(k, name)
+        try:
+            shape = self.shape(k, name)
+        except ValueError as error:
+            raise ValueError(f"{self.notes.path.name}: geom {name!r}: {error}") from None
         if shape is None:
             return
         pose = _pose(m.geom_pos[k], m.geom_quat[k])
