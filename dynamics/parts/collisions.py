@@ -33,6 +33,8 @@ __all__ = [
 
 Float = NDArray[np.float64]
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+#: Reach of a shape, m: numbers of this size are apart by 1.5e-8, the gaps that contacts keep.
+FARTHEST = 1e8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -341,6 +343,12 @@ def _solid(end: Any, name: Hashable, shape: Any, surface: Surface, label: str) -
         raise ValueError(
             f"{label} is a {type(shape).__name__}, which cannot touch others; give it another "
             "shape by collisions=, or leave it out by bodies= of collide"
+        )
+    far = float(np.abs(core.points).max()) + core.radius + core.rim
+    if far > FARTHEST:
+        raise ValueError(
+            f"{label} reaches {far:.0e} m from the body's frame, where positions have no digits "
+            f"for gaps; keep shapes within {FARTHEST:.0e} m"
         )
     return Solid(end, name, shape, core, surface)
 

@@ -354,6 +354,17 @@ def test_meshes_touch_as_their_hulls(tmp_path):
 # Errors
 
 
+def test_shapes_beyond_the_digits_of_gaps_are_refused_by_their_body():
+    for shape in (dy.Box(1e30, 1, 1, mass=1.0), dy.Compound([(BALL, (0, 0, 1e30))])):
+        mechanism = dy.Mechanism()
+        mechanism.add_body(BALL, name="a")
+        mechanism.add_body(mass=1.0, inertia=np.eye(3), name="b", position=(0, 0, 3),
+                           collisions=[Geometry(shape, np.zeros(3), np.eye(4)[0])])  # fmt: skip
+        mechanism.collide()
+        with pytest.raises(ValueError, match=r"shape of body 'b' reaches [15]e\+(29|30) m from"):
+            mechanism.finalize()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
