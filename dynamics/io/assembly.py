@@ -29,7 +29,7 @@ from dynamics.parts import joint_types, special_joints
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.forces import Spring, Thruster
 from dynamics.parts.geometry import Frame, Geometry
-from dynamics.parts.joints import POINTS, Joint, Row
+from dynamics.parts.joints import POINTS, Joint, Row, basis, free_rows
 from dynamics.parts.joints import joint as joint_of
 from dynamics.parts.options import unused, with_new_words
 from dynamics.parts.servos import PositionServo, VelocityServo
@@ -46,8 +46,6 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "revolute": joint_types.Revolute,
     "prismatic": joint_types.Prismatic,
     "cylindrical": joint_types.Cylindrical,
-    "planar": joint_types.PlanarAxis,
-    "planar without turning": joint_types.Planar,
     "fixed orientation": joint_types.FixedOrientation,
     "free axis": joint_types.FreeAxis,
     "floating": joint_types.Floating,
@@ -64,6 +62,8 @@ LEFT_OUT: dict[str, float | None] = {
     "damping": 0.0,
     "stiffness": 0.0,
 }
+#: Joints that slide in a plane, and their names in the table of joints.
+PLANES = {"planar": "planar axis", "planar without turning": "planar"}
 WITHOUT_AXIS = {
     joint_types.Fixed, joint_types.FixedOrientation, joint_types.Floating, joint_types.Spherical,
 }  # fmt: skip
@@ -438,6 +438,11 @@ def _joint(joint: JointEntry, groups: dict[str, Group], bodies: dict[str, Any]) 
         }
     if joint.kind == "skew universal":
         return _skew_universal(joint.name, ends, axis, second, at_parent, at_child, offset)
+    if joint.kind in PLANES:  # along the axes of the joint's frame
+        along = rotation.rotate(at_parent.orientation, basis(joint.axis)[0])
+        table = PLANES[joint.kind]
+        rows, positions, rates = free_rows(table, axis, options.pop("orientation"), along)
+        return joint_of(table, ends[0], ends[1], rows, positions, rates, offset, **options)
     if joint.kind == "helical":
         return special_joints.Helical(ends[0], ends[1], axis, joint.pitch, **options)
     if joint.kind == "universal":

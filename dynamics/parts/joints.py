@@ -7,7 +7,6 @@ no kernel knows a joint's name.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -155,8 +154,15 @@ class Joint:
         return len(self.positions)
 
 
+#: Between the cosines of multiples of 15 degrees, of diagonals of a cube and of 3 to 4 to 5.
+JUMP = -0.65
+
+
 def basis(n: Float) -> tuple[Float, Float, Float]:
-    """Right-handed orthonormal triad of a unit vector, without a branch (Duff et al. 2017).
+    """Right-handed orthonormal triad of a unit vector (Duff et al. 2017).
+
+    It jumps where ``n[2]`` is `JUMP`, and nowhere next to axes that files have: rounding of an axis
+    leaves the coordinates of its joint as they are.
 
     Parameters
     ----------
@@ -167,7 +173,7 @@ def basis(n: Float) -> tuple[Float, Float, Float]:
     tuple of three ndarray of float, shape (3,)
         v1, v2, n.
     """
-    sign = math.copysign(1.0, n[2])
+    sign = 1.0 if n[2] > JUMP else -1.0
     a = -1.0 / (sign + n[2])
     b = n[0] * n[1] * a
     v1 = np.array([1.0 + sign * n[0] ** 2 * a, sign * b, -sign * n[0]])
@@ -212,7 +218,9 @@ def turning(kind: int, axes: Any) -> list[Row]:
     return [Row(kind, axis, axis) for axis in axes]
 
 
-def free_rows(name: str, n: Float, offset: Float) -> tuple[list[Row], list[Row], list[Row]]:
+def free_rows(
+    name: str, n: Float, offset: Float, along: Float | None = None
+) -> tuple[list[Row], list[Row], list[Row]]:
     """Rows, positions and rates of a joint of Table B.2 with axis n in the parent's frame.
 
     Parameters
@@ -221,13 +229,15 @@ def free_rows(name: str, n: Float, offset: Float) -> tuple[list[Row], list[Row],
         Key of `TABLE`.
     n : ndarray of float, shape (3,)
     offset : ndarray of float, shape (4,)
+    along : ndarray of float, shape (3,), optional
+        First axis across n, by default that of `basis`.
 
     Returns
     -------
     tuple of three list of Row
     """
     held, fixed = TABLE[name]
-    v1, v2, _ = basis(n)
+    v1, v2, _ = basis(n) if along is None else (along, np.cross(n, along), n)
     t1, t2, t = basis(rotation.rotate(rotation.conjugate(offset), n))
     if held == 3:
         rows, positions = list(POINTS), []

@@ -71,6 +71,29 @@ def test_every_type_of_joint_has_its_coordinates(tmp_path, kind, coordinates):
     assert mech.joints["j"].n_coordinates == coordinates
 
 
+def test_a_planar_joint_slides_along_the_axes_of_its_own_frame(tmp_path):
+    rpy = (0.4, -0.7, 1.1)
+    text = robot(link("a"), link("b"), joint("j", "planar", "a", "b", (1, 2, 3), rpy))
+    mech = load(tmp_path, text, base="fixed")
+    model = mech.finalize()
+    state = moved(model, {"j": (0.2, 0.5, 0.3)})
+
+    x, R = pose_of_frame(mech, state, model, "b")
+    np.testing.assert_allclose(x, (1, 2, 3) + rpy_matrix(rpy) @ (0.2, 0.5, 0), atol=ROUNDING)
+    np.testing.assert_allclose(R, rpy_matrix(rpy) @ rpy_matrix((0, 0, 0.3)), atol=ROUNDING)
+
+
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, -1), (0.8, -0.6, 0)])
+def test_coordinates_of_planar_joints_do_not_jump_with_rounding_of_their_axis(tmp_path, axis):
+    places = []
+    for off in (0.0, -0.0, 1e-17, -1e-17):
+        near = np.array(axis) + [off, off, off]
+        text = robot(link("a"), link("b"), joint("j", "planar", "a", "b", axis=near))
+        model = load(tmp_path, text, base="fixed").finalize()
+        places.append(moved(model, {"j": (0.2, 0.5, 0.3)}).pose)
+    np.testing.assert_allclose(places, [places[0]] * 4, atol=ROUNDING)
+
+
 def test_limits_damping_and_motors_are_kept(tmp_path):
     more = '<limit lower="-1" upper="2"/><dynamics damping="0.5"/>'
     motor = '<transmission name="t"><joint name="j"/></transmission>'
