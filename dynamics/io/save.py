@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
@@ -18,8 +19,9 @@ from dynamics.io.notes import Notes
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.couplings import counters
-from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.joints import Joint
+from dynamics.parts.meshes import found as file_of
 from dynamics.parts.options import unused
 from dynamics.parts.shapes import Box, Capsule, Compound, Round, Sphere
 from dynamics.parts.tendons import sliders_of
@@ -35,6 +37,10 @@ KINDS = {
     "floating": "floating",
     "spherical": "spherical",
 }
+#: Parts of a mechanism that the format has no words for.
+LEFT_OUT = (
+    "springs", "contacts", "tendons", "thrusters", "wrenches", "potentials", "obstacles", "sensors",
+)  # fmt: skip
 FREE = 1e9  #: limit of a prismatic joint without one; the format asks for numbers
 SAME = 1e-9  #: m and rad, of frames that are one up to rounding
 
@@ -46,7 +52,7 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     reads both, and other readers may not. Where the world is a parent the root is a link called
     "world", which `dynamics.load` fixes. Motors are transmissions, frames are links without mass.
     Joints that the format has no word for raise; springs, drag, contacts and feedback of servos are
-    left out, with an `UnsupportedElementWarning`.
+    left out, with an `UnsupportedElementWarning`, as is gravity, which files do not have.
 
     Parameters
     ----------
@@ -66,7 +72,7 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     for joint in mechanism.joints.values():
         if joint.kind not in KINDS:
             raise ValueError(f"joint {joint.name!r} is {joint.kind}, which URDF cannot say")
-    tree, loops, root = _tree(mechanism)
+    tree, root = _tree(mechanism)
     frames: dict[Any, Pose] = {WORLD.name: Pose()}  # of links in their bodies
     for joint, down in tree:
         end = joint.child if down else joint.parent
@@ -80,7 +86,12 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
         SubElement(robot, "link", name=WORLD.name)
     for body in mechanism.bodies.values():
         _link(robot, body, frames[body.name], notes)
-    for joint, down in tree:
+    downwards = {joint.name: down for joint, down in tree}
+    for joint in mechanism.joints.values():  # in this order: controls are in that of joints
+        if joint.name not in downwards:
+            _loop(robot, joint, frames, notes)
+            continue
+        down = downwards[joint.name]
         element = SubElement(robot, "joint", name=str(joint.name), type=_kind(joint))
         ends = (joint.parent, joint.child) if down else (joint.child, joint.parent)
         for tag, end in zip(("parent", "child"), ends):
@@ -92,14 +103,6 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
             axis = -rotation.rotate(joint.offset, axis)
         _origin(element, origin)
         _properties(element, joint, axis, notes)
-    for joint in loops:
-        element = SubElement(robot, "loop_joint", name=str(joint.name), type=_kind(joint))
-        at_parent, at_child = _ends(joint, frames)
-        for tag, end, pose in (
-            ("link1", joint.parent, at_parent), ("link2", joint.child, at_child),
-        ):  # fmt: skip
-            _place(SubElement(element, tag, link=str(end.name)), pose)
-        _properties(element, joint, _axis(joint), notes)
     _add_frames(robot, mechanism, frames, notes)
     elements = {one.get("name"): one for one in robot.findall("joint")}
     for one in mechanism.couplings.values():
@@ -112,14 +115,25 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     for joint in mechanism.joints.values():
         if joint.actuated:
             _add_motor(robot, str(joint.name))
-    for what in ("springs", "contacts", "tendons", "thrusters"):
-        for one in getattr(mechanism, what, ()):
+    for what in LEFT_OUT:
+        for one in getattr(mechanism, what):
             if one not in counters(mechanism.couplings):
                 notes.leave_out(what, one)
+    if mechanism.gravity.tolist() != [0.0, 0.0, -9.81]:
+        notes.leave_out("gravity other than (0, 0, -9.81)", _numbers(mechanism.gravity))
     indent(robot)
     with gs.whole_file(path) as temporary:
         ElementTree(robot).write(temporary, encoding="utf-8", xml_declaration=True)
     notes.emit(stacklevel=2)
+
+
+def _loop(robot: Element, joint: Joint, frames: dict[Any, Pose], notes: Notes) -> None:
+    """Joint that closes a loop."""
+    element = SubElement(robot, "loop_joint", name=str(joint.name), type=_kind(joint))
+    at_parent, at_child = _ends(joint, frames)
+    for tag, end, pose in (("link1", joint.parent, at_parent), ("link2", joint.child, at_child)):
+        _place(SubElement(element, tag, link=str(end.name)), pose)
+    _properties(element, joint, _axis(joint), notes)
 
 
 def _check_names(mechanism: Mechanism) -> None:
@@ -185,8 +199,8 @@ def _without_planes(mechanism: Mechanism) -> Mechanism:
     return found
 
 
-def _tree(mechanism: Mechanism) -> tuple[list[tuple[Joint, bool]], list[Joint], Any]:
-    """Joints of a spanning tree with whether they lead from parent to child; loops; the root."""
+def _tree(mechanism: Mechanism) -> tuple[list[tuple[Joint, bool]], Any]:
+    """Joints of a spanning tree with whether they lead from parent to child, and the root."""
     graph = mechanism.graph()
     held = any(WORLD in (j.parent, j.child) for j in mechanism.joints.values())
     root = WORLD.name if held else next(iter(mechanism.bodies))
@@ -196,17 +210,16 @@ def _tree(mechanism: Mechanism) -> tuple[list[tuple[Joint, bool]], list[Joint], 
         parts = [sorted(map(str, part)) for part in nx.connected_components(graph)]
         raise ValueError(f"a URDF file holds one robot; no joints connect the bodies {parts}")
     tree: list[tuple[Joint, bool]] = []
-    used, reached, waiting = set(), {root}, [root]
+    reached, waiting = {root}, [root]
     for here in waiting:  # parents before children of joints, so that few run backwards
         for joint in sorted(mechanism.joints.values(), key=lambda j: j.parent.name != here):
             down = joint.parent.name == here
             other = (joint.child if down else joint.parent).name
             if here in (joint.parent.name, joint.child.name) and other not in reached:
                 tree.append((joint, down))
-                used.add(joint.name)
                 reached.add(other)
                 waiting.append(other)
-    return tree, [j for j in mechanism.joints.values() if j.name not in used], root
+    return tree, root
 
 
 def _kind(joint: Joint) -> str:
@@ -260,9 +273,27 @@ def _link(robot: Element, body: Body, frame: Pose, notes: Notes) -> None:
     for tag, shown in (("visual", body.visuals or own), ("collision", body.collisions or own)):
         for geometry in shown:
             _geometry(link, tag, geometry, frame, body, notes)
+    _friction(link, body, notes)
     for what, usual in (("drag", 0.0), ("spin_drag", 0.0), ("gravity_scale", 1.0)):
         if getattr(body, what) != usual:
             notes.leave_out(what, body.name)
+
+
+def _friction(link: Element, body: Body, notes: Notes) -> None:
+    """Friction of a link in Bullet's words, where it is that of all its collision shapes."""
+    surfaces = {one.surface for one in body.collisions}
+    if surfaces <= {None, Surface()}:
+        return
+    surface = surfaces.pop()
+    if surfaces or surface is None or (surface.kind, surface.touches) != (1, 1):
+        notes.leave_out("friction that differs between shapes, and filters", body.name)
+        return
+    found = surface.against(Surface(0.0, dimensions=1))
+    words = {"friction": "lateral", "torsional": "spinning", "rolling": "rolling"}
+    contact = SubElement(link, "contact")
+    for what, value in found.items():
+        if value or what == "friction":
+            SubElement(contact, f"{words[what]}_friction", value=repr(float(value)))
 
 
 def _geometry(
@@ -289,6 +320,8 @@ def _geometry(
         kind = "capsule" if isinstance(shape, Capsule) else "cylinder"
         entry = kind, {"radius": repr(shape.radius), "length": repr(shape.length)}
     elif isinstance(shape, Mesh) and shape.path:
+        if not _is_found(shape, notes.path.parent):
+            notes.leave_out("meshes that are not found from the folder of the file", shape.path)
         entry = "mesh", {"filename": shape.path, "scale": _numbers(shape.scale)}
     if entry is None:
         notes.leave_out(f"{tag} of type {type(shape).__name__}", body.name)
@@ -299,6 +332,14 @@ def _geometry(
     if geometry.color is not None and tag == "visual":
         material = SubElement(element, "material", name=f"color of {body.name}")
         SubElement(material, "color", rgba=_numbers(geometry.color))
+
+
+def _is_found(mesh: Mesh, folder: Path) -> bool:
+    """True if a file in a folder may name a mesh as it is named."""
+    try:
+        return file_of(replace(mesh, folder=str(folder))) is not None
+    except ValueError:  # outside the folder that holds it
+        return False
 
 
 def _add_motor(robot: Element, joint: str) -> None:

@@ -12,7 +12,7 @@ from dynamics.io import (
     LoadWarning,
     UnsupportedElementWarning,
 )
-from dynamics.parts.geometry import Geometry
+from dynamics.parts.geometry import Geometry, Mesh, Surface
 
 from .robots import (
     falling,
@@ -153,6 +153,49 @@ def test_what_urdf_cannot_say_is_refused_or_named(tmp_path):
     with pytest.raises(ValueError, match="joint 'k' is cylindrical"):
         dy.save_urdf(mech, tmp_path / "b.urdf")
     assert not (tmp_path / "b.urdf").exists()
+
+
+def test_what_is_saved_keeps_the_order_of_joints_and_the_friction_of_links(tmp_path):
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    slip = '<contact><lateral_friction value="0.3"/><rolling_friction value="0.01"/></contact>'
+    text = robot(
+        link("a"), link("b", more=ball + slip), link("c", more=ball), link("d"),
+        joint("late", "continuous", "b", "c", (0, 0, 1)),
+        '<loop_joint name="loop" type="continuous"><axis xyz="0 0 1"/>'
+        '<link1 link="c"/><link2 link="d"/></loop_joint>',
+        joint("early", "continuous", "a", "b"), joint("last", "continuous", "b", "d", (0, 0, 1)),
+    )  # fmt: skip
+    mech = load(tmp_path, text)
+    dy.save_urdf(mech, tmp_path / "again.urdf")
+    again = dy.load(tmp_path / "again.urdf")
+
+    assert list(again.joints) == list(mech.joints) == ["late", "loop", "early", "last"]
+    for name in "bc":
+        ours, theirs = (one.bodies[name].collisions[0].surface for one in (mech, again))
+        assert ours == theirs
+
+
+def test_what_is_saved_names_gravity_meshes_and_friction_that_are_lost(tmp_path):
+    (tmp_path / "far").mkdir()
+    mesh = Mesh("part.obj", str(tmp_path / "far"), np.ones(3))
+    (tmp_path / "far" / "part.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n")
+    at = np.zeros(3), np.array([1.0, 0, 0, 0])
+    ball = dy.Sphere(0.1, mass=1.0)
+    shapes = (Geometry(ball, *at, surface=Surface(0.2)), Geometry(ball, *at), Geometry(mesh, *at))
+    mech = dy.Mechanism(gravity=(0, 0, -1.62))
+    mech.add_body(ball, name="a", collisions=shapes)
+    mech.add_obstacle(dy.HalfSpace(), name="floor")
+    for folder, lost in ((tmp_path, ["part.obj"]), (tmp_path / "far", None)):
+        with pytest.warns(UnsupportedElementWarning) as caught:
+            dy.save_urdf(mech, folder / "a.urdf")
+        expected = {
+            "friction that differs between shapes, and filters": ["a"],
+            "gravity other than (0, 0, -9.81)": ["0.0 0.0 -1.62"],
+            "obstacles": ["floor"],
+        }
+        if lost is not None:
+            expected["meshes that are not found from the folder of the file"] = lost
+        assert caught[0].message.elements == expected
 
 
 def test_frames_motors_and_the_place_of_the_root_are_saved(tmp_path):
