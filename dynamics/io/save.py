@@ -41,7 +41,7 @@ KINDS = {
 LEFT_OUT = (
     "springs", "contacts", "tendons", "thrusters", "wrenches", "potentials", "obstacles", "sensors",
 )  # fmt: skip
-FREE = 1e9  #: limit of a prismatic joint without one; the format asks for numbers
+FREE = 1e16  #: limit of a prismatic joint without one, as in SDF; the format asks for numbers
 SAME = 1e-9  #: m and rad, of frames that are one up to rounding
 
 

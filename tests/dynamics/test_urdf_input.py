@@ -326,7 +326,22 @@ def test_limits_and_friction_are_written_and_read_again(tmp_path, axis):
     for name in "kl":
         for what, value in given.items():
             np.testing.assert_array_equal(getattr(again.joints[name], what), np.array(value))
-    assert again.joints["l"].limits is None
+        assert again.joints[name].limits is None
+
+
+@pytest.mark.parametrize("limits", [None, [(-np.inf, 1.0)], [(0.0, np.inf)], [(-1.0, 2.0)]])
+def test_limits_with_one_end_or_none_are_written_and_read_again(tmp_path, limits):
+    mechanism = dy.Mechanism()
+    box = dy.Box(0.1, 0.2, 0.3, mass=1.0)
+    a, b = (mechanism.add_body(box, name=name) for name in "ab")
+    mechanism.add_joint(dy.Prismatic(mechanism.world, a, (1, 0, 0), name="k", limits=limits))
+    mechanism.add_joint(dy.Revolute(a, b, (1, 0, 0), name="l", limits=limits))
+    dy.save_urdf(mechanism, tmp_path / "out.urdf")
+
+    again = load(tmp_path, (tmp_path / "out.urdf").read_text())
+    for name in "kl":
+        found = again.joints[name].limits
+        assert found is None if limits is None else np.array_equal(found, limits)
 
 
 def test_velocity_limits_that_differ_are_named_where_urdf_cannot_say_them(tmp_path):
