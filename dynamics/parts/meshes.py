@@ -109,7 +109,7 @@ def _triangles(mesh: Mesh) -> Colored:
     path = found(mesh)
     if path is None:
         raise FileNotFoundError("its file is not there")
-    return _read(path)
+    return _read_once(path)
 
 
 def _coarser(corners: Float, cells: int) -> tuple[Float, Any]:
@@ -203,12 +203,18 @@ def read_triangles(path: Path) -> Float:
     graphsys.MissingExtraError
         For COLLADA, glTF and PLY files where ``trimesh`` is not installed.
     """
-    return _read(path)[0]
+    return _read_once(path)[0]
+
+
+def _read_once(path: Path) -> Colored:
+    """Corners and colours of all triangles in a file, which is read again when it has changed."""
+    about = path.stat()
+    return _read(path, about.st_mtime_ns, about.st_size)
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path) -> Colored:
-    """Corners and colours of all triangles in a file."""
+def _read(path: Path, changed: int, size: int) -> Colored:
+    """Corners and colours of all triangles in a file as of a time."""
     kind = path.suffix.lower()
     colors = None
     if kind == ".stl":
@@ -288,11 +294,11 @@ def _stl(data: bytes) -> Float:
         if len(data) >= 84 + STL.itemsize * count and not _is_text(data):
             corners = np.frombuffer(data, STL, count, 84)["corners"]
             return np.asarray(corners, np.float64)
-    words = [line.split() for line in data.decode("ascii", "replace").splitlines()]
-    corners = np.array([w[1:4] for w in words if w[:1] == ["vertex"]], np.float64)
-    if corners.size == 0 or len(corners) % 3:
+    words = [line.split() for line in data.decode("ascii", "replace").lower().splitlines()]
+    found = [w[1:4] for w in words if w[:1] == ["vertex"]]
+    if not found or len(found) % 3 or any(len(corner) < 3 for corner in found):
         raise ValueError("the STL file is broken")
-    return corners.reshape(-1, 3, 3)
+    return np.array(found, np.float64).reshape(-1, 3, 3)
 
 
 def _is_text(data: bytes) -> bool:
@@ -306,11 +312,19 @@ def _obj(text: str) -> Float:
     for line in text.splitlines():
         word, *rest = line.split() or [""]
         if word == "v":
+            if len(rest) < 3:
+                raise ValueError(f"vertex {len(vertices) + 1} has {len(rest)} coordinates, not 3")
             vertices.append([float(x) for x in rest[:3]])
         elif word == "f":
             index = [int(item.split("/")[0]) for item in rest]
-            index = [i - 1 if i > 0 else len(vertices) + i for i in index]
+            index = [i - 1 if i >= 0 else len(vertices) + i for i in index]
             corners += [[index[0], *index[k : k + 2]] for k in range(1, len(index) - 1)]
     if not corners:
         return np.zeros((0, 3, 3))
-    return np.asarray(np.array(vertices, np.float64)[np.array(corners)])
+    faces = np.array(corners)
+    lost = faces[(faces < 0) | (faces >= len(vertices))]
+    if lost.size:
+        raise ValueError(
+            f"a face names vertex {lost[0] + 1}, and there are vertices 1 to {len(vertices)}"
+        )
+    return np.asarray(np.array(vertices, np.float64)[faces])

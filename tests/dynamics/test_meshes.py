@@ -146,3 +146,35 @@ def test_paths_above_the_folder_are_read_where_the_user_names_the_root(tmp_path)
     assert len(triangles_of(geometry.shape)) == 1
     with pytest.raises(ValueError, match="lies outside the robot's folder"):
         load(tmp_path / "urdf", text)
+
+
+TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.obj", TETRAHEDRON + "f 1 2 9", "a face names vertex 9, and there are vertices 1 to 4"),
+        ("a.obj", TETRAHEDRON + "f 0 1 2\nv 0 0 9", "a face names vertex 0, and there are"),
+        ("a.obj", TETRAHEDRON + "f -6 1 2\nv 9 9 9", "a face names vertex -1, and there are"),
+        ("a.obj", TETRAHEDRON + "v 1 2", "vertex 5 has 2 coordinates, not 3"),
+        ("a.stl", "solid x\nvertex 1 2\nvertex 1 2 3\nvertex 1 2 3\n", "STL file is broken"),
+    ],
+)
+def test_broken_files_are_refused_by_what_is_wrong(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_triangles(tmp_path / name)
+
+
+def test_a_text_of_capitals_is_an_stl_file(tmp_path):
+    corners = "VERTEX 0 0 0\nVERTEX 1E0 0 0\nVERTEX 0 1 0\n"
+    (tmp_path / "a.stl").write_text(f"SOLID X\nFACET NORMAL 0 0 1\nOUTER LOOP\n{corners}ENDLOOP\n")
+    assert read_triangles(tmp_path / "a.stl").tolist() == [[[0, 0, 0], [1, 0, 0], [0, 1, 0]]]
+
+
+def test_a_mesh_that_has_changed_is_read_again(tmp_path):
+    path = tmp_path / "a.obj"
+    for size in (1, 2.5):
+        path.write_text(TETRAHEDRON.replace("v 1 0 0", f"v {size} 0 0"))
+        assert read_triangles(path).max() == size
