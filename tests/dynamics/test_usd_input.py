@@ -66,7 +66,9 @@ def mesh(corners):
             "/s: gravity is inf",
         ),
         (mesh([0, 1, 2]).replace("(1, 0, 0)", "(nan, 0, 0)"), "points that are no finite numbers"),
+        (mesh([0, 1, 2]).replace("(1, 0, 0)", "(inf, 0, 0)"), "points that are no finite numbers"),
         (mesh([0, 1, 1]), "/a encloses nothing"),
+        (file(prim("Sphere", "a", "double radius = inf", apis=(BODY, SOLID))), "its radius is inf"),
         (
             file(body("a", at=place((float("inf"), 0, 0)))),
             "/a has a transform with no numbers",

@@ -87,7 +87,11 @@ class Shapes:
         return Geometry(shape, pose.position, pose.orientation)
 
     def _value(self, prim: Any, name: str) -> Any:
-        return prim.GetAttribute(name).Get()
+        """Value of an attribute; a number is finite."""
+        value = prim.GetAttribute(name).Get()
+        if isinstance(value, float) and not np.isfinite(value):
+            raise ValueError(f"its {name} is {value}")
+        return value
 
     def _shape(self, prim: Any, kind: str, scales: Float) -> Any:
         path = str(prim.GetPath())
@@ -138,10 +142,11 @@ class Shapes:
         if not points or not corners or not counts:
             self.notes.leave_out("meshes without faces", prim.GetPath())
             return None
-        vertices = np.asarray(points, np.float64) @ matrix.T + origin
+        vertices = np.asarray(points, np.float64)
         index, count = np.asarray(corners, np.int64), np.asarray(counts, np.int64)
         if not np.isfinite(vertices).all():
             raise ValueError(f"{label} has points that are no finite numbers")
+        vertices = vertices @ matrix.T + origin
         if (count < 0).any() or count.sum() != len(index):
             raise ValueError(f"{label}: faceVertexCounts do not add up to its faceVertexIndices")
         if (index < 0).any() or (index >= len(vertices)).any():
