@@ -16,6 +16,8 @@ __all__ = ["Group", "grouped"]
 
 Float = NDArray[np.float64]
 WATER = 1000.0  #: kg/m^3
+#: Least moment over the largest one: a moment of 0 is some 1e-16 of it in a turned frame.
+ROUNDING = 1e-14
 
 
 class Group:
@@ -70,7 +72,8 @@ class Group:
     @property
     def complete(self) -> bool:
         """True if it can move as a body: it has mass, and inertia about every axis."""
-        return self.mass > 0.0 and bool(np.linalg.eigvalsh(self.inertia)[0] > 0.0)
+        moments = np.linalg.eigvalsh(self.inertia)
+        return self.mass > 0.0 and bool(moments[0] > ROUNDING * moments[-1])
 
 
 def grouped(

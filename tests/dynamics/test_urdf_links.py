@@ -122,6 +122,16 @@ def test_an_inertia_with_a_negative_moment_is_refused_by_the_name_of_its_link(tm
             load(tmp_path, text, **options)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_no_inertia_about_an_axis_is_none_in_any_frame(tmp_path, seed):
+    # 0 is some 1e-17 there, of either sign
+    rpy = np.random.default_rng(seed).uniform(-3, 3, 3)
+    rod = link("rod", 1.0, (0, 0, 0), rpy, (0.1, 0.1, 0.0))
+    text = robot(rod, link("b"), joint("j", "continuous", "rod", "b", (0.1, 0.2, 0.3)))
+    with pytest.raises(ValueError, match=r"link 'rod' moves and has no inertia about some axis"):
+        load(tmp_path, text)
+
+
 def test_inertia_of_no_rigid_body_is_kept_and_named(tmp_path):
     with pytest.warns(ImplausibleInertiaWarning, match="'odd'"):
         mech = load(tmp_path, robot(link("odd", inertia=(1.0, 1.0, 3.0))), quiet=False)
