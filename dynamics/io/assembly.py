@@ -267,7 +267,7 @@ def _add_body(
         name=name,
         mass=group.mass,
         inertia=group.inertia,
-        gravity_scale=group.links[0][0].gravity_scale,
+        gravity_scale=group.gravity_scale,
         visuals=tuple(_moved(group, "visuals")),
         collisions=tuple(_moved(group, "collisions")),
         any_inertia=True,

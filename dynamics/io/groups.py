@@ -70,6 +70,14 @@ class Group:
         return (total + total.T) / 2.0
 
     @property
+    def gravity_scale(self) -> float:
+        """That of the sum of all links' weights."""
+        heavy = [link for link, _ in self.links if link.mass > 0.0] or [self.links[0][0]]
+        if len({link.gravity_scale for link in heavy}) == 1:
+            return heavy[0].gravity_scale
+        return sum(link.mass * link.gravity_scale for link in heavy) / self.mass
+
+    @property
     def complete(self) -> bool:
         """True if it can move as a body: it has mass, and inertia about every axis."""
         moments = np.linalg.eigvalsh(self.inertia)
@@ -122,7 +130,8 @@ def grouped(
             if joint.kind == "fixed":
                 alone = here.complete or here.fixed
                 is_world = here.fixed and child == WORLD.name
-                if merge_fixed or not one.complete or not alone or is_world:
+                alike = here.fixed or here.gravity_scale == one.gravity_scale
+                if (merge_fixed and alike) or not one.complete or not alone or is_world:
                     groups[child] = _merged(here, one, joint, name, notes)
             waiting.append(child)
     if least_radius is None:
@@ -171,6 +180,9 @@ def _merged(here: Group, one: Group, joint: JointEntry, parent: str | None, note
         here.name = link.name
     else:
         notes.merge(f"merged into {here.name!r}", link.name)
+    if not here.fixed and min(here.mass, one.mass) > 0.0:
+        if here.gravity_scale != one.gravity_scale:
+            notes.merge("links whose gravity acts at the centre of mass of the whole", link.name)
     here.links.append((link, pose))
     return here
 

@@ -255,6 +255,12 @@ def test_equalities_of_sites_are_closures_between_them(tmp_path, mujoco, what, k
     np.testing.assert_allclose([e.parent_point, e.child_point], [[0.5, 0, 0.5]] * 2, atol=1e-12)
 
 
+def test_a_body_without_mass_has_no_part_in_the_weight_of_what_is_fixed_to_it(tmp_path, mujoco):
+    inner = '<body name="c" gravcomp="1"><geom size="0.1"/></body>'
+    mech = load(tmp_path, world(f'<body name="p"><freejoint/>{inner}</body>'))
+    assert [(name, one.gravity_scale) for name, one in mech.bodies.items()] == [("c", 0.0)]
+
+
 def test_joints_that_are_made_take_no_names_of_the_file(tmp_path, mujoco):
     # the fixed joint of body b would be world-b, and the closure "c closure"
     geom = '<geom size="0.1"/>'

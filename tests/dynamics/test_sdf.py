@@ -347,6 +347,26 @@ def _touching(mechanism):
     return [name.split("|") for name in mechanism.finalize().near.candidates.names]
 
 
+def test_links_without_gravity_stay_bodies_of_their_own(tmp_path):
+    # of two fixed links one has a weight: they fall by g / 2, and turn
+    two = link("a", more="<gravity>0</gravity>") + link("b", pose="1 0 0 0 0 0")
+    text = model(two, joint("j", "fixed", "a", "b"))
+    ends = []
+    for merge_fixed in (False, True):
+        mech = load(tmp_path, text, merge_fixed=merge_fixed)
+        assert [one.gravity_scale for one in mech.bodies.values()] == [0.0, 1.0]
+        built = mech.finalize(0.01)
+        ends.append(dy.simulate(built, built.initial_state(), 0.2).final.pose)
+    np.testing.assert_array_equal(*ends)
+
+    # a link without inertia about an axis is a part of the other: their weights are summed up
+    thin = link("a", mass=3.0, inertia=(0, 0, 0), more="<gravity>0</gravity>")
+    mech = load(tmp_path, model(thin, link("b"), joint("j", "fixed", "a", "b")))
+    assert [(one.mass, one.gravity_scale) for one in mech.bodies.values()] == [(4.0, 0.25)]
+    what = "links whose gravity acts at the centre of mass of the whole"
+    assert mech.report.changed[what] == ["b"]
+
+
 def test_joints_between_models_of_a_world(tmp_path):
     text = world(
         named("a", link("l")), named("b", link("l", pose="0 0 -1 0 0 0")),
