@@ -15,7 +15,7 @@ from dynamics.io.collisions import add_collisions
 from dynamics.io.description import Description, Pose
 from dynamics.io.gepetto import holds_closures, read_closures
 from dynamics.io.ground import add_ground
-from dynamics.io.notes import MISSING, NO_CLOSURES, Notes
+from dynamics.io.notes import MISSING, NO_CLOSURES, NOT_KEPT, Notes
 from dynamics.io.report import report_of
 from dynamics.io.urdf import read_urdf
 from dynamics.mechanism import Mechanism
@@ -93,7 +93,8 @@ def load(
         Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem next to
         the URDF file, where there is one with such keys.
     meshes : bool, optional
-        Whether to keep meshes to look at; files of others' may name what lies outside their folder.
+        Whether to keep meshes, those that touch too; files of others' may name what lies outside
+        their folder.
     within : str or Path, optional
         Folder that the meshes of the file, and files that it includes, must lie in where they are
         named with ``..``; by default there may be no ``..``. ``package://`` and ``model://`` are
@@ -144,6 +145,8 @@ def load(
     notes = Notes(path)
     folder = None if within is None else Path(within).resolve()
     found = _read(path, base, closures, meshes, folder, least_radius is not None, notes)
+    if ground is False and collide is False:
+        notes.unsupported.pop(NOT_KEPT, None)
     if len(found.roots) != 1 and (root.position.any() or root.orientation[1:].any()):
         raise ValueError(
             f"{path.name}: the file says itself where its bodies are; leave out position= and "

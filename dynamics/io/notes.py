@@ -13,6 +13,8 @@ __all__ = [
     "UnsupportedElementWarning",
 ]
 
+#: Of files that are loaded without meshes, where shapes touch.
+NOT_KEPT = "collision meshes, as meshes=False"
 MISSING, NO_CLOSURES = "meshes that are not there", "files next to it that hold no closures"
 #: Kinds of elements that change no motion: in the report, but in no warning.
 LOOKS = (

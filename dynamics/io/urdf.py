@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
-from dynamics.io.notes import Notes
+from dynamics.io.notes import NOT_KEPT, Notes
 from dynamics.io.parsing import attribute, color_of, endless, mesh_path, numbers, once, tree
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.shapes import Box, Capsule, Cylinder, Shape, Sphere
@@ -133,6 +133,12 @@ class _Reader:
                 kept = link.visuals if part.tag == "visual" else link.collisions
                 geometry = self.geometry(part, name, f"{label}, {part.tag}")
                 kept += [geometry] if geometry is not None else []
+                if (
+                    not self.meshes
+                    and part.tag == "collision"
+                    and part.find("geometry/mesh") is not None
+                ):
+                    self.notes.leave_out(NOT_KEPT, name)
             elif part.tag == "contact":
                 self.bullet_friction(part, name, label)
             else:

@@ -126,6 +126,40 @@ def test_a_mesh_touches_by_the_corners_that_lie_farthest(tmp_path):
     assert mech.report.changed == {CORNERS: ["b: foot.obj, of 200"]}
 
 
+def test_collision_meshes_that_are_not_kept_are_named_where_shapes_touch(tmp_path, mujoco):
+    pytest.importorskip("pxr", reason="usd-core is not installed")
+    from . import sdf, usd
+    from .test_mjcf import load as load_mjcf
+
+    (tmp_path / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3"
+                                    "\nf 2 3 4\n")  # fmt: skip
+    mesh = '<collision><geometry><mesh filename="a.obj"/></geometry></collision>'
+    ball = '<geometry><sphere radius="0.1"/></geometry>'
+    in_urdf = robot(link("a", more=f"{mesh}<collision>{ball}</collision>"))
+    of_sdf = '<collision name="{}"><geometry>{}</geometry></collision>'.format
+    both = of_sdf("c", "<mesh><uri>a.obj</uri></mesh>") + of_sdf(
+        "d", "<sphere><radius>0.1</radius></sphere>"
+    )
+    in_usd = usd.body(
+        "a",
+        usd.prim("Mesh", "m", "point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]",
+                 "int[] faceVertexCounts = [3]", "int[] faceVertexIndices = [0, 1, 2]",
+                 apis=(usd.SOLID,)),
+        usd.prim("Sphere", "s", apis=(usd.SOLID,)),
+    )  # fmt: skip
+    in_mjcf = (
+        '<mujoco><asset><mesh name="a" file="a.obj"/></asset><worldbody><body name="a"><freejoint/>'
+        '<geom name="m" type="mesh" mesh="a"/><geom size="0.1"/></body></worldbody></mujoco>'
+    )
+    for loader, text, name in (
+        (load, in_urdf, "a"), (sdf.load, sdf.model(sdf.link("a", more=both)), "a"),
+        (usd.load, usd.file(in_usd), "a/m"), (load_mjcf, in_mjcf, "m"),
+    ):  # fmt: skip
+        found = loader(tmp_path, text, ground=True, meshes=False)
+        assert found.report.left_out == {"collision meshes, as meshes=False": [name]}
+        assert not loader(tmp_path, text, meshes=False).report.left_out
+
+
 def test_what_cannot_stand_on_a_ground_is_refused(tmp_path):
     bare = robot(link("b"))
     with pytest.raises(ValueError, match="no body that moves has a collision shape"):

@@ -20,7 +20,7 @@ from dynamics.io.mjcf.keyframes import read_keyframe
 from dynamics.io.mjcf.numbers import check_numbers
 from dynamics.io.mjcf.sensors import measured_joints, read_sensor
 from dynamics.io.mjcf.tendons import read_tendon
-from dynamics.io.notes import Notes
+from dynamics.io.notes import NOT_KEPT, Notes
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.height_fields import prisms
 from dynamics.parts.options import unused
@@ -281,6 +281,9 @@ class Reader:
         except ValueError as error:
             raise ValueError(f"{self.notes.path.name}: geom {name!r}: {error}") from None
         if shape is None:
+            is_mesh = m.geom_type[k] == self.mj.mjtGeom.mjGEOM_MESH
+            if is_mesh and self.touches(k):
+                self.notes.leave_out(NOT_KEPT, name)
             return
         pose = _pose(m.geom_pos[k], m.geom_quat[k])
         geometry = Geometry(shape, pose.position, pose.orientation, self.color(k), name=name)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynamics import rotation
 from dynamics.io.description import Description, Floor, JointEntry, Link, Pose
-from dynamics.io.notes import Notes
+from dynamics.io.notes import NOT_KEPT, Notes
 from dynamics.io.parsing import numbers, once, tree
 from dynamics.io.sdf.building import scope_of
 from dynamics.io.sdf.files import version_of
@@ -192,6 +192,8 @@ class _Reader:
             return
         made = self.shapes.read(holder[0], own, named.file, link.name, label)
         if made is None:
+            if element.tag == "collision" and holder[0].tag == "mesh" and not self.shapes.meshes:
+                self.notes.leave_out(NOT_KEPT, link.name)
             return
         if element.tag == "visual":
             link.visuals.append(replace(made, color=self.shapes.color(element, link.name, label)))

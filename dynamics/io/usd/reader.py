@@ -16,7 +16,7 @@ import numpy as np
 
 from dynamics import rotation
 from dynamics.io.description import Description, Floor, JointEntry, Link, Pose
-from dynamics.io.notes import Notes
+from dynamics.io.notes import NOT_KEPT, Notes
 from dynamics.io.spanning import hang
 from dynamics.io.usd.contacts import Surfaces
 from dynamics.io.usd.joints import Joints
@@ -228,7 +228,11 @@ class _Reader:
             self.plane(prim, body, collider)
             return
         seen = self.shapes.is_seen(prim)
-        if (not seen and collider is None) or (prim.GetTypeName() == "Mesh" and not self.meshes):
+        if not seen and collider is None:
+            return
+        if prim.GetTypeName() == "Mesh" and not self.meshes:
+            if collider is not None:
+                self.notes.leave_out(NOT_KEPT, path.strip("/"))
             return
         made = self.shapes.read(prim, Pose() if body is None else self.places[body])
         if made is None:
