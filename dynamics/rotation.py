@@ -7,7 +7,6 @@ rotation is normalized first, and refused where it is zero.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,9 @@ Float = NDArray[np.float64]
 
 # A matrix typed with six digits, as in robot files, is this far from orthogonal.
 ORTHOGONAL = 1e-5
+
+# Cosine of a pitch that is 90 degrees up to the rounding of the matrix.
+LOCKED = 4.0 * np.finfo(np.float64).eps
 
 # Order of the factors of a cross product.
 YZX, ZXY = np.array([1, 2, 0]), np.array([2, 0, 1])
@@ -371,11 +373,17 @@ def to_rpy(q: ArrayLike) -> Float:
     ValueError
         Where a quaternion is zero or not finite.
     """
-    unit = normalized(q)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # gimbal lock, which the docstring settles
-        angles = np.asarray(_as_rotation(unit).as_euler("xyz"))
-    return angles.reshape(*unit.shape[:-1], 3)
+    R = to_matrix(q)
+    cos = np.hypot(R[..., 0, 0], R[..., 1, 0])
+    roll = np.where(
+        cos > LOCKED,
+        np.arctan2(R[..., 2, 1], R[..., 2, 2]),
+        np.arctan2(-R[..., 1, 2], R[..., 1, 1]),
+    )
+    # Yaw is what the roll leaves of R, so that both make up for each other's rounding.
+    c, s = np.cos(roll), np.sin(roll)
+    yaw = np.arctan2(s * R[..., 0, 2] - c * R[..., 0, 1], c * R[..., 1, 1] - s * R[..., 1, 2])
+    return np.stack([roll, np.arctan2(-R[..., 2, 0], cos), np.where(cos > LOCKED, yaw, 0.0)], -1)
 
 
 def align(a: ArrayLike, b: ArrayLike) -> Float:
