@@ -151,7 +151,8 @@ def assembled(
         if {one.joint, *one.others} & {*mechanism.joints, *mechanism.thrusters}:
             mechanism.actuators[one.name] = one
     mechanism.keyframes.update(found.keyframes)
-    mechanism.scenery.update(found.scenery)
+    for name, look in found.scenery.items():
+        mechanism.scenery[unused(name, mechanism.scenery)] = look
     for mimic in found.mimics:
         follow(mechanism, mimic, notes)
     for sensor in found.sensors:
@@ -249,7 +250,7 @@ def _add_body(
     """Body of a group; the root of a floating robot has its place."""
     if group.fixed:
         _add_scenery(mechanism, group)
-        _add_obstacles(found, group, taken)
+        _add_obstacles(found, group)
         return WORLD
     name = group.name
     if name in taken or name == WORLD.name:
@@ -279,25 +280,23 @@ def _add_scenery(mechanism: Mechanism, group: Group) -> None:
     """Looks of the links that are fixed to the world, by the names of these links."""
     for link, _ in group.links:
         pose = group.pose_of(link.name)
-        for k, one in enumerate(link.visuals or link.collisions):
+        for one in link.visuals or link.collisions:
             here = pose @ Pose(one.position, one.orientation)
             made = replace(one, position=here.position, orientation=here.orientation)
-            mechanism.scenery[f"{link.name} {k + 1}" if k else link.name] = made
+            mechanism.scenery[unused(link.name, mechanism.scenery)] = made
 
 
-def _add_obstacles(found: Description, group: Group, taken: set[str]) -> None:
+def _add_obstacles(found: Description, group: Group) -> None:
     """Collision shapes of the links that are fixed to the world, by the names of these links."""
     for link, _ in group.links:
         pose = group.pose_of(link.name)
-        for k, one in enumerate(link.collisions):
+        for one in link.collisions:
             here = pose @ Pose(one.position, one.orientation)
             made = replace(
                 one, position=here.position, orientation=here.orientation,
                 labels=(link.name, *one.labels),
             )  # fmt: skip
-            used = {*taken, *found.obstacles, *(found.links.keys() - {link.name})}
-            label = f"{link.name} {k + 1}" if k else link.name
-            label = unused(f"{label} shape", used) if label in used else label
+            label = unused(link.name, found.obstacles)
             found.obstacles[label] = made
             found.fixed.setdefault(link.name, []).append(label)
 

@@ -64,10 +64,12 @@ def add_collisions(
             plane, np.zeros(3), UNTURNED, surface=floor.surface, name=floor.name,
             labels=(*every_one, *floor.labels),
         )  # fmt: skip
-        mechanism.add_obstacle(made, name=floor.name)
+        mechanism.add_obstacle(made, name=_shape_name(floor.name, mechanism))
+    names = {}
     for name, shape in found.obstacles.items():
+        names[name] = _shape_name(name, mechanism)
         labels = (*every_one, *shape.labels)
-        mechanism.add_obstacle(replace(shape, labels=labels), name=name)
+        mechanism.add_obstacle(replace(shape, labels=labels), name=names[name])
     if isinstance(ground, HalfSpace) or (ground and not found.floors):
         plane = ground if isinstance(ground, HalfSpace) else HalfSpace()
         name = "ground" if "ground" not in mechanism else unused("ground plane", mechanism)
@@ -80,7 +82,7 @@ def add_collisions(
     for link in dict.fromkeys(link for pair in excluded for link in pair if link not in known):
         notes.leave_out("excluded pairs of links that there are not", link)
     without: list[tuple[str, str]] = []
-    of_base = [name for names in found.fixed.values() for name in names]
+    of_base = [names[one] for some in found.fixed.values() for one in some]
     for joint in mechanism.joints.values():  # what hangs on the base is next to it
         if joint.n_rows > 0 and WORLD in (joint.parent, joint.child):
             child = joint.child if joint.parent is WORLD else joint.parent
@@ -125,6 +127,11 @@ def _overlapping(
                 one, two = sorted(ends, key=near.tables.body_index.__getitem__)
                 found.setdefault(frozenset(ends), (one, two))
     return list(found.values())
+
+
+def _shape_name(name: str, mechanism: Mechanism) -> str:
+    """Name of a static shape; in a file it may be that of a body or a joint, too."""
+    return unused(f"{name} shape", mechanism) if name in mechanism else name
 
 
 def _labels(mechanism: Mechanism) -> set[str]:

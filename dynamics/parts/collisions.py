@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -222,26 +222,21 @@ def candidates_of(mechanism: Any) -> Candidates:
             "collide finds no two shapes that may touch: bodies need shapes or collisions, and "
             "bodies next to each other along the joints are left out unless neighbors=True"
         )
-    names = _names([(solids[i].name, solids[j].name) for i, j in pairs])
+    names = _names([(solids[i].name, solids[j].name) for i, j in pairs], mechanism)
     for (i, j), name, options in zip(pairs, names, pairs.values()):
         _check(solids[i], solids[j], name, options)
-        if name in mechanism:
-            raise ValueError(
-                f"the name {name!r} of a pair that may touch is in use; give that contact, body or "
-                "joint another name"
-            )
     table = np.array(list(pairs), np.int64).reshape(-1, 2)
     return Candidates(tuple(solids), table, tuple(names), tuple(pairs.values()))
 
 
-def _names(ends: list[tuple[Hashable, Hashable]]) -> list[str]:
-    """Names of pairs, all different: ``"a|b"``, ``"a|b 2"`` and so on."""
+def _names(ends: list[tuple[Hashable, Hashable]], taken: Container[Hashable]) -> list[str]:
+    """Names of pairs that differ from others and from those taken: ``"a|b"``, ``"a|b 2"``..."""
     names: list[str] = []
     count: dict[str, int] = {}
     used: set[str] = set()
     for one, two in ends:
         label = name = f"{one}|{two}"
-        while name in used:
+        while name in used or name in taken:
             count[label] = count.get(label, 1) + 1
             name = f"{label} {count[label]}"
         used.add(name)

@@ -261,6 +261,18 @@ def test_a_body_without_mass_has_no_part_in_the_weight_of_what_is_fixed_to_it(tm
     assert [(name, one.gravity_scale) for name, one in mech.bodies.items()] == [("c", 0.0)]
 
 
+def test_geoms_of_the_world_may_be_called_as_bodies_joints_and_pairs(tmp_path, mujoco):
+    static = '<geom name="{}" size="0.1" pos="{} 0 0"/>'
+    body = '<body name="{}" pos="{} 3 0"><joint name="{}"/><geom size="0.1"/></body>'
+    parts = [static.format("a", 0), static.format("j", 1), static.format("c", 2)]
+    parts += [body.format("a", 0, "j"), body.format("b", 5, "c|b")]
+    mech = load(tmp_path, world("".join(parts)), collide=True)
+
+    assert list(mech.obstacles) == ["a shape", "j shape", "c"]
+    names = mech.finalize().near.candidates.names
+    assert names == ("a shape|a", "j shape|a", "c|a", "a shape|b", "j shape|b", "c|b 2", "a|b")
+
+
 def test_joints_that_are_made_take_no_names_of_the_file(tmp_path, mujoco):
     # the fixed joint of body b would be world-b, and the closure "c closure"
     geom = '<geom size="0.1"/>'

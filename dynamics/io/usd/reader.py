@@ -151,7 +151,6 @@ class _Reader:
             raise ValueError(
                 f"{self.stage.path.name} has no rigid body: no prim has the PhysicsRigidBodyAPI"
             )
-        self.rename()
         self.pairs(colliders)
         self.found.roots = hang(self.found, self.notes)
         self.found.places = {link: self.start[link] for link in self.found.roots}
@@ -280,17 +279,6 @@ class _Reader:
             if joint.child in reader.between:
                 above = Pose() if joint.parent is None else self.start[joint.parent]
                 self.start[str(joint.child)] = above @ joint.at_parent @ joint.at_child.inverse()
-
-    def rename(self) -> None:
-        """Give static shapes that are called as a body or a joint another name."""
-        found = self.found
-        taken = {*found.links, *found.joints}
-        new = {name: f"{name} shape" if name in taken else name for name in found.obstacles}
-        found.obstacles = {new[name]: one for name, one in found.obstacles.items()}
-        found.floors = [
-            replace(one, name=f"{one.name} shape") if one.name in taken else one
-            for one in found.floors
-        ]
 
     def pairs(self, colliders: dict[str, Any]) -> None:
         """Pairs of bodies and shapes that the file says never touch."""
