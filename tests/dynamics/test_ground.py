@@ -89,6 +89,20 @@ def test_the_floor_of_an_mjcf_file_has_its_place_its_friction_and_its_filters(tm
     assert "slope" in load_mjcf(tmp_path, text).report.left_out["geoms of the world"]
 
 
+def test_bodies_that_a_file_keeps_off_the_world_touch_no_floor(tmp_path, mujoco):
+    from .test_mjcf import load as load_mjcf
+
+    body = '<body name="{}" pos="{} 0 1"><freejoint/><geom size="0.1"/></body>'
+    text = f"""<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      {body.format("a", 0)}{body.format("b", 1)}</worldbody>
+      <contact><exclude body1="world" body2="a"/></contact></mujoco>"""
+    found = load_mjcf(tmp_path, text, ground=True)
+
+    assert list(found.contacts) == ["floor|b"] and not found.report.left_out
+    pairs = load_mjcf(tmp_path, text, collide=True).finalize().near.candidates.names
+    assert pairs == ("floor|b", "a|b")
+
+
 def test_a_file_that_switches_contacts_off_has_none(tmp_path, mujoco):
     body = (
         '<geom type="plane" size="1 1 1"/><body pos="0 0 1"><freejoint/><geom size="0.1"/></body>'
