@@ -7,6 +7,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.io import MergedLinkWarning, massless
+from dynamics.kinematics import loop_closure
 from dynamics.tables.trace_links import chain_mobilities
 
 from . import sdf
@@ -345,3 +346,32 @@ def test_damped_hinges_of_a_massless_link_have_the_order_of_the_method(tmp_path)
 
     stiff = damped(damping=300.0)(tmp_path).finalize(0.02).stiff  # of the rod itself
     assert stiff == ("damper of joint 'a'", "damper of joint 'b'")
+
+
+def test_velocities_of_links_without_mass_fulfil_their_joints_where_contacts_act(tmp_path):
+    # factors of the projection had no digits next to the floor: rates of joints were 0.7 m/s
+    can = '<origin xyz="0 0.1 0"/><geometry><cylinder radius="0.05" length="0.08"/></geometry>'
+    slide = '<limit lower="-0.56" upper="1.47"/><dynamics damping="0.27"/>'
+    text = robot(
+        link("trunk", 2.9, inertia=(0.2, 0.25, 0.3)),
+        link("slide", 1.6, inertia=(0.25, 0.17, 0.23)), link("light", 0),
+        link("fork", 1.8, (-0.07, -0.12, 0.03), (0, -1.57, 0), (0.15, 0.19, 0.07)),
+        link("tip", 0.86, (-0.1, -0.19, 0.04), (0, 1.57, 0.3), (0.09, 0.1, 0.09),
+             f"<collision>{can}</collision>"),
+        joint("a", "prismatic", "trunk", "slide", (0.1, 0.2, -0.1), (0.3, 1.0, -0.7),
+              (0.7, -2.35, -0.06), slide),
+        joint("b", "revolute", "slide", "light", (-0.23, -0.38, -0.32), (-1.52, 3.08, -1.34),
+              (-1, 0, 0), '<limit lower="-1.68" upper="2.32"/>'),
+        joint("c", "continuous", "light", "fork", (-0.23, -0.26, -0.24), (0, 1.57, 0.3),
+              (-0.2, -1, 0)),
+        joint("d", "fixed", "fork", "tip"),
+    )  # fmt: skip
+    floor = dy.HalfSpace((0, 0, 1), (0, 0, -1.1))
+    model = load(tmp_path, text, collide=True, ground=floor).finalize(0.005)
+    motion = dy.simulate(model, dy.separate(model, model.initial_state()), 0.5)
+
+    for k in range(len(motion)):
+        G = loop_closure.equations(model, motion[k], {})[1]
+        assert np.abs(G @ motion.twists[k]).max() < 1e-6
+    energy = motion.energy()
+    assert (np.diff(energy) < 1e-6 * np.ptp(energy)).all()
