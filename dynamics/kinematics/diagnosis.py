@@ -106,8 +106,8 @@ def _first_order(model: Model) -> str:
         return ""
     if explicit_tables(model) is None:
         return (
-            ". Servos with force limits and compliant contacts, and what is stiff next to them, "
-            "are of first order, which asks for short intervals"
+            ". In a model with compliant contacts these, servos and stiff forces are of first order"
+            ", which asks for short intervals"
         )
     joints = model.mechanism.joints.values()
     servos = [f"servo of joint {joint.name!r}" for joint in joints if joint.servo is not None]

@@ -26,7 +26,7 @@ class PositionServo:
     q) - damping gear q'``, at most ``force_limit``; its joint feels ``gear force``. Both are those
     of the end of an interval (implicit Euler): no gain makes the motion grow, and where gains are
     high the coordinate is at its target after one step. The joint's control adds to the target.
-    Runs with an accuracy take servos without a force limit at second order.
+    Runs with an accuracy take servos at second order.
 
     Parameters
     ----------

@@ -181,21 +181,23 @@ def _longest_explicit(model: Model) -> float:
 def explicit_tables(model: Model) -> tuple[Any, Any] | None:
     """Plan and constants with all springs, dampers, drags and servos at half kicks.
 
-    None where servos with limits of their force or compliant contacts are implicit whatever the
-    interval.
+    None where compliant contacts are implicit whatever the interval. Servos with force limits keep
+    their numbers, which are those of `rows.servo_kicks` then.
     """
     plan, constant = model.tables.plan.copy(), model.tables.constant.copy()
+    if plan[layout.SOFT_CONTACTS]:
+        return None
     header = view(plan, HEADER, 0, 1)[0]
     groups = view(plan, GROUP, header["group_at"], header["groups"])[header["joints"] :]
     rows = view(constant, ROW_CONSTANTS, header["row_constant_at"], header["all_rows"])
     forces = rows[groups["first_row"].min(initial=len(rows)) :]
     limited = (forces["least"] > -np.inf) | (forces["most"] < np.inf)
-    if (limited & (forces["gain"] != 0.0)).any() or plan[layout.SOFT_CONTACTS]:
-        return None
-    forces["stiffness"] += forces["implicit_stiffness"]
-    forces["damping"] += forces["implicit_damping"]
-    forces["pull"] -= forces["gain"] * forces["target"]
-    forces["implicit_stiffness"], forces["implicit_damping"], forces["theta"] = 0.0, 0.0, 0.5
+    free = ~(limited & (forces["gain"] != 0.0))
+    forces["stiffness"][free] += forces["implicit_stiffness"][free]
+    forces["damping"][free] += forces["implicit_damping"][free]
+    forces["pull"][free] -= (forces["gain"] * forces["target"])[free]
+    forces["implicit_stiffness"][free] = forces["implicit_damping"][free] = 0.0
+    forces["theta"] = 0.5
     view(constant, BODY, 0, model.n_bodies)["drag_theta"] = 0.5
     plan[layout.STIFF_NUMBERS] = 0
     plan.setflags(write=False)

@@ -1,11 +1,16 @@
 """Stiff springs, dampers and drags in runs with an accuracy: second order, by hand and by trees."""
 
+import tempfile
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.linalg
 
 import dynamics as dy
 
+from .mjcf_families import Family
 from .test_error_control import wheel
 
 #: Inertia of the wheel, rate of a damper and frequency of a spring with which steps of 0.05 s are
@@ -262,12 +267,49 @@ def test_torques_of_servos_are_those_of_the_closed_form():
     assert np.abs(found - torque).max() < RATE * INERTIA * 1e-5  # the accuracy of the rate
 
 
-def test_servos_with_limits_stay_of_first_order_and_the_error_says_so():
-    servo = dy.PositionServo(1e4, 100.0, force_limit=1e6)
-    model, state = wheel(servo=servo)
+def test_servos_that_reach_their_limit_follow_the_closed_form_at_second_order():
+    # I q'' = min(F, k (1 - q)): F until q = 1 - F / k, then a swing about 1
+    k, F, omega, end = 200.0, 150.0, np.sqrt(200.0 / INERTIA), 0.1
+    reached, rate = 1.0 - F / k, np.sqrt(2.0 * F / INERTIA * (1.0 - F / k))
+    swing = omega * (end - rate * INERTIA / F)
+    wanted = 1.0 + (reached - 1.0) * np.cos(swing) + rate / omega * np.sin(swing)
+    model, state = wheel(inertia=INERTIA, servo=dy.PositionServo(k, target=1.0, force_limit=F))
+    counts = []
+    for accuracy in (1e-3, 1e-5):
+        motion = dy.simulate(model, state, end, accuracy=accuracy)
 
-    with pytest.raises(dy.ConvergenceError, match="Servos .* first order"):
-        dy.simulate(model, state, 0.1, controls=[1.0], accuracy=1e-7)
+        assert abs(motion.joint("axle")[-1] - wanted) < accuracy * end
+        counts.append(motion.info["intervals_per_step"])
+
+    # intervals are as many as one over the root of the accuracy, but for those at the limit
+    assert counts[1] / counts[0] < 11.0
+
+
+def test_torques_of_servos_are_cut_at_their_limit():
+    servo = dy.VelocityServo(RATE * INERTIA, target=0.5, force_limit=40.0)
+    model, state = wheel(inertia=INERTIA, servo=servo)
+    motion = dy.simulate(model, state, 0.1, accuracy=1e-5)
+
+    # q' = F t / I until c (v - q') = F; from then on the rest of v falls by exp(-c t / I)
+    cut = (0.5 - 40.0 / (RATE * INERTIA)) * INERTIA / 40.0
+    torque = 40.0 * np.exp(-RATE * np.maximum(motion.time[1:] - cut, 0.0))
+    found = motion.motor_force("axle")[1:]
+    assert np.abs(found - torque).max() < RATE * INERTIA * 1e-5  # the accuracy of the rate
+
+
+def test_servos_next_to_compliant_contacts_stay_of_first_order_and_the_error_says_so():
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    wheel = mechanism.add_body(mass=1.0, inertia=INERTIA * np.eye(3), name="wheel")
+    servo = dy.PositionServo(1e3, 1.0, target=1.0)
+    mechanism.add_joint(
+        dy.Revolute(mechanism.world, wheel, axis=(0, 1, 0), servo=servo, name="axle")
+    )
+    ball = mechanism.add_body(dy.Sphere(0.1, mass=2.0), name="ball", position=(0, 0, 1))
+    mechanism.add_contact(ball, compliance=1e-3, name="floor")
+    model = mechanism.finalize(0.5)
+
+    with pytest.raises(dy.ConvergenceError, match="compliant contacts .* first order"):
+        dy.simulate(model, model.initial_state(), 0.5, accuracy=1e-5)
 
 
 def arm(**servo):
@@ -299,10 +341,12 @@ def test_servos_with_limits_pass_where_these_are_reached(damping):
     model, state = arm(stiffness=40.0, damping=damping, force_limit=5.0)
 
     ends = [
-        dy.simulate(model, state, 0.2, accuracy=accuracy).final.pose for accuracy in (1e-2, 1e-3)
+        dy.simulate(model, state, 0.2, accuracy=accuracy).final.pose
+        for accuracy in (1e-2, 1e-3, 1e-6)
     ]
 
-    assert np.abs(ends[0] - ends[1]).max() < 0.2e-2
+    for accuracy, end in zip((1e-2, 1e-3), ends):
+        assert np.abs(end - ends[-1]).max() < 0.2 * accuracy
 
 
 def test_springs_that_start_far_out_of_balance_drown_in_rounding_and_the_error_says_so():
@@ -322,3 +366,22 @@ def test_springs_that_start_far_out_of_balance_drown_in_rounding_and_the_error_s
         dy.ConvergenceError, match="spring of joint 'hinge' .* start where they are"
     ):
         dy.simulate(model, state, 0.1, accuracy=1e-6)
+
+
+@pytest.mark.parametrize("seed", [3, 20, 21])
+def test_robots_of_files_reach_any_accuracy(seed):
+    """Springs of massless links between hinges, and servos with force limits on other joints."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "robot.xml"
+        path.write_text(Family(seed).text)
+        model = dy.load(path).finalize(0.005)
+    state = model.initial_state()
+
+    ends = [
+        dy.simulate(model, state, 0.2, accuracy=accuracy).final.pose
+        for accuracy in (1e-2, 1e-3, 1e-5)
+    ]
+
+    for accuracy, end in zip((1e-2, 1e-3), ends):
+        assert np.abs(end - ends[-1]).max() < accuracy

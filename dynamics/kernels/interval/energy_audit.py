@@ -51,6 +51,7 @@ from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import add_multiple, damp
 from dynamics.kernels.rows.rotor import add_rotors
 from dynamics.kernels.rows.rows import held_velocity
+from dynamics.kernels.rows.servo_kicks import add_servo_kicks
 from dynamics.kernels.rows.stiff_forces import add_stiff_forces, part_of
 
 
@@ -111,6 +112,8 @@ def constraint_impulses(plan, constant, h, node, trial, work):
     damp(plan, constant, part, h - part, G, x, r)
     if plan[STIFF_NUMBERS] > 0:
         add_stiff_forces(plan, constant, h, node.g, trial.g, G, r)
+    elif plan[ROTORS] > 0:
+        add_servo_kicks(plan, constant, -0.5 * h, node.g, node.g, G, x, r)
     if plan[SOFT] > 0:
         take_soft(plan, constant, G, mu, r)
 

@@ -78,6 +78,7 @@ from dynamics.kernels.interval.energy_audit import constraint_impulses, work_of
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import drive, inner
 from dynamics.kernels.rows.rotor import add_spin
+from dynamics.kernels.rows.servo_kicks import add_servo_kicks
 from dynamics.kernels.rows.stiff_forces import part_of, stiff_force
 
 #: Rise that is no gain, over the sum of m v^2 in units of all bodies: a lift by this part of their
@@ -185,10 +186,15 @@ def put_in(plan, constant, h, inputs, part, start, end, u_prev, work):
     for i in range(n):
         push[i] = before[i]
         later[i] = 0.0
+    kicks = plan[ROTORS] > 0 and plan[STIFF_NUMBERS] == 0
     add_given(plan, constant, 0.5 * h, inputs, start, push)
+    if kicks:
+        add_servo_kicks(plan, constant, 0.5 * h, start.g, start.g, start.G, u, push)
     for i in range(n):
         total += 0.5 * (u_prev[i] + u[i]) * push[i]
     add_given(plan, constant, 0.5 * h, inputs, end, later)
+    if kicks:
+        add_servo_kicks(plan, constant, 0.5 * h, start.g, end.g, end.G, u, later)
     for k in range(plan[JOINTS], plan[JOINTS] + (plan[ROTORS] if plan[STIFF_NUMBERS] > 0 else 0)):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):

@@ -44,6 +44,7 @@ from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
 from dynamics.kernels.base.six import load_six, minus, nothing, plus, plus_multiple, put
 from dynamics.kernels.rows.added_mass import add_blocks
 from dynamics.kernels.rows.rows import held_velocity
+from dynamics.kernels.rows.servo_kicks import kick_slope
 from dynamics.kernels.rows.stiff_forces import part_of, steepness
 
 
@@ -210,6 +211,8 @@ def force_slopes(plan, constant, h, part, u, g, G, G_next, values):
             late = constant[c + ARMATURE] if k < rotors else 0.0
             if plan[STIFF_NUMBERS] > 0 and k < rotors and part > 0.0:
                 late += part * steepness(plan, constant, h, row, g)
+            elif k < rotors and part > 0.0:
+                soon += kick_slope(plan, constant, h, row, g)
             if soon == 0.0 and late == 0.0:
                 continue
             for side in range(2):

@@ -33,6 +33,7 @@ from dynamics.kernels.base.layout import (
     ROW_SIZE,
     ROWS,
     SOFT,
+    STIFF_NUMBERS,
     THETA,
     TWIST,
     UNITS_AT,
@@ -53,6 +54,7 @@ from dynamics.kernels.base.six import (
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import damp, push
 from dynamics.kernels.rows.rotor import add_rotors
+from dynamics.kernels.rows.servo_kicks import add_servo_kicks
 from dynamics.kernels.rows.stiff_forces import add_stiff_forces, part_of
 
 #: Rounding of a sum of 16 terms, as of the rows at a body, over that of one.
@@ -162,7 +164,10 @@ def residual(
     damp(plan, constant, part, h - part, G, x, r)
     if plan[ROTORS] > 0:
         add_rotors(plan, constant, h, g, g_next, G, r)
-        add_stiff_forces(plan, constant, h, g, g_next, G, r)
+        if plan[STIFF_NUMBERS] > 0:
+            add_stiff_forces(plan, constant, h, g, g_next, G, r)
+        else:
+            add_servo_kicks(plan, constant, -0.5 * h, g, g, G, x, r)
     mu, rest = pointer(x, TWIST * n), pointer(r, TWIST * n)
     push(plan, constant, False, G, mu, -1.0, r)
     if plan[SOFT] == 0:

@@ -66,6 +66,7 @@ from dynamics.kernels.rows.forces import conservative, damp, drive, push
 from dynamics.kernels.rows.poses import rotation_matrices, turns, turns_too_far
 from dynamics.kernels.rows.rotor import add_rotors
 from dynamics.kernels.rows.rows import evaluate, held_velocity, turned_back
+from dynamics.kernels.rows.servo_kicks import add_servo_kicks
 from dynamics.kernels.rows.stiff_forces import aim, first_part, store_forces
 from dynamics.kernels.rows.wrench import add_user_impulses
 from dynamics.kernels.stepping.loop_curvature import (
@@ -182,6 +183,8 @@ def end_momentum(plan, constant, h, inputs, start, node, x, p):
     damp(plan, constant, 0.0, -h, G, x, p)
     if plan[ROTORS] > 0:
         add_rotors(plan, constant, h, start.g, node.g, G, p)
+        if plan[STIFF_NUMBERS] == 0:
+            add_servo_kicks(plan, constant, 0.5 * h, start.g, node.g, G, x, p)
     push(plan, constant, True, G, pointer(x, TWIST * n), 1.0, p)
     drive(plan, constant, 0.5 * h, G, inputs.control, inputs.wrench, p)
     return add_user_impulses(plan, 0.5 * h, node.pose, f, x, p) if plan[WRENCHES] > 0 else 0
