@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,9 @@ from dynamics.kernels.base.step_info import (
     WORST_BODY,
 )
 from dynamics.kernels.stepping.substeps import DEPTH
+from dynamics.parts.tendons import sliders_of
 from dynamics.tables.error_control import explicit_tables
+from dynamics.tables.trace_links import light_links
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -73,7 +76,7 @@ def failure(
             f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}: the error of body {body!r} is "
             f"{info[LEAST_ERROR]:.1e} times what it may be, even in {shortest} and 2^18 of "
             "them in a step. Use a larger accuracy, or look at the forces and contacts of that "
-            f"body{_first_order(model)}",
+            f"body{_light_link(model, body) or _first_order(model)}",
             step,
             residual,
             body,
@@ -93,10 +96,27 @@ def failure(
         f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {shortest}; "
         f"the largest residual is {residual:.2e} in {what} {name!r} (constraints open by "
         f"{violation:.2e}). Use a smaller timestep, or look at that part's masses, forces and "
-        "state",
+        f"state{_light_link(model, name)}",
         step,
         residual,
         name,
+    )
+
+
+def _light_link(model: Model, name: Hashable) -> str:
+    """What a part with a body of little mass between joints needs; empty for others."""
+    bodies, joints = model.mechanism.bodies, model.mechanism.joints
+    ends = joints[name].bodies if name in joints else [bodies[name]] if name in bodies else []
+    light = light_links(bodies.values(), joints.values())
+    helpers = sliders_of(model.mechanism)
+    link = next((one.name for one in ends if one.name in light and one.name not in helpers), None)
+    if link is None:
+        return ""
+    held = [joint.name for joint in light[link]]
+    return (
+        f". Body {link!r} has next to no mass: where the axes of its joints and of those next to "
+        f"it lie in a plane, forces turn it alone, and fast. Rotors on its joints, armature=1e-3 "
+        f"of {held}, or more mass slow it down"
     )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.parts.bodies import WORLD
 
-__all__ = ["chain_mobilities"]
+__all__ = ["chain_mobilities", "light_links"]
 
 Float = NDArray[np.float64]
 TRACE = 1e-6  #: mass over that of the heaviest body; files' massless links have 1e-7 of the next
@@ -39,26 +39,42 @@ def chain_mobilities(bodies: Iterable[Any], joints: Iterable[Any]) -> dict[Hasha
     dict of float
         By name of joint, 1/kg or 1/(kg m^2).
     """
-    masses = {body.name: body.mass for body in bodies}
-    most = TRACE * max(masses.values())
-    traces = {name for name, mass in masses.items() if mass < most}
-    if not traces:
+    at = light_links(bodies, joints)
+    if not at:
         return {}
-    at: dict[Hashable, list[Any]] = {name: [] for name in traces}
-    for joint in joints:
-        for body in joint.bodies:
-            if body.name in traces:
-                at[body.name].append(joint)
     graph = nx.MultiGraph()
     for joint in {id(one): one for some in at.values() for one in some}.values():
         if len(joint.bodies) == 2:
             graph.add_edge(joint.parent.name, joint.child.name, key=joint.name, joint=joint)
     found: dict[Hashable, float] = {}
-    for links in nx.connected_components(graph.subgraph(traces)):
+    for links in nx.connected_components(graph.subgraph(at)):
         chain = _chain(links, at)
         if chain is not None:
             found |= _mobilities(*chain)
     return found
+
+
+def light_links(bodies: Iterable[Any], joints: Iterable[Any]) -> dict[Hashable, list[Any]]:
+    """Joints of each link with a trace of mass.
+
+    Parameters
+    ----------
+    bodies : iterable of Body
+    joints : iterable of Joint
+
+    Returns
+    -------
+    dict of list of Joint
+        By name of link.
+    """
+    masses = {body.name: body.mass for body in bodies}
+    most = TRACE * max(masses.values())
+    at: dict[Hashable, list[Any]] = {name: [] for name, mass in masses.items() if mass < most}
+    for joint in joints if at else ():
+        for body in joint.bodies:
+            if body.name in at:
+                at[body.name].append(joint)
+    return at
 
 
 def _chain(links: set[Hashable], at: dict[Hashable, list[Any]]) -> tuple[Any, list[Any]] | None:

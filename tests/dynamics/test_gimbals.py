@@ -96,3 +96,58 @@ def test_robots_of_files_pass_their_singular_postures(seed):
     energy = motion.energy()
     assert motion.constraint_violation().max() < 1e-9
     assert energy.max() < energy[0] + 0.05 * np.ptp(energy)
+
+
+def limbs(seed, armature=0.0):
+    """Boxes on two or three hinges through a point, most with servos, light links between."""
+    rng = np.random.default_rng(seed)
+    mechanism = dy.Mechanism()
+    bodies = [mechanism.add_body(dy.Box(0.2, 0.15, 0.3, mass=2.0), name="base")]
+    for k in range(2):
+        size, hinges = rng.uniform(0.05, 0.25, 3), int(rng.integers(2, 4))
+        body = mechanism.add_body(dy.Box(*size, mass=rng.uniform(0.2, 2)), name=f"b{k}")
+        light = 1e-7 * np.linalg.eigvalsh(body.inertia)[0] * np.eye(3)
+        chain = [bodies[int(rng.integers(len(bodies)))]]
+        for i in range(hinges - 1):
+            name = f"light {k}{i}"
+            chain.append(mechanism.add_body(mass=1e-7 * body.mass, inertia=light, name=name))
+        chain.append(body)
+        for i in range(hinges):
+            axis, gains = rng.normal(size=3), 10 ** rng.uniform([-1, -2], [1, 0])
+            servo = dy.PositionServo(*gains, target=rng.uniform(-1.5, 1.5))
+            rotor = 10 ** rng.uniform(-3, -1) if rng.random() < 0.3 else armature
+            points = {"parent_point": rng.uniform(-0.15, 0.15, 3)} if i == 0 else {}
+            points |= {"child_point": rng.uniform(-0.15, 0.15, 3)} if i == hinges - 1 else {}
+            mechanism.add_joint(
+                dy.Revolute(
+                    chain[i], chain[i + 1], axis=axis / np.linalg.norm(axis), name=f"j{k}{i}",
+                    servo=servo if rng.random() < 0.8 else None, armature=rotor, **points,
+                )
+            )  # fmt: skip
+        bodies.append(body)
+    return mechanism
+
+
+@pytest.mark.parametrize("seed", [4, 44, 49, 59])
+def test_light_links_between_joints_reach_an_accuracy(seed):
+    """Inverses of their pivot blocks lose all digits of the first step of Newton's method."""
+    model = limbs(seed).finalize(0.005)
+    heavy = [model.tables.body_index[name] for name in ("base", "b0", "b1")]
+
+    ends = [
+        dy.simulate(model, model.initial_state(), 0.1, accuracy=accuracy).final.pose[heavy]
+        for accuracy in (1e-3, 1e-4)
+    ]
+
+    assert np.abs(ends[0] - ends[1]).max() < 1e-4
+
+
+def test_light_links_that_forces_turn_alone_are_named_and_rotors_slow_them_down():
+    model = limbs(13).finalize(0.005)
+    with pytest.raises(dy.ConvergenceError, match="'light .*' has next to no mass.*armature"):
+        dy.simulate(model, model.initial_state(), 0.1, accuracy=1e-3)
+
+    model = limbs(13, armature=1e-3).finalize(0.005)
+    motion = dy.simulate(model, model.initial_state(), 0.1, accuracy=1e-3)
+
+    assert motion.info["intervals_per_step"] < 1e3

@@ -8,8 +8,12 @@ import math
 
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, BODY_SIZE, PACE, POSE, ROWS, TWIST
+from dynamics.kernels.interval.residual import fastest
 from dynamics.kernels.observables.measure import mobility, project, projection_matrix
 from graphsys.kernels import factorize, solve
+
+#: Change by a refinement over the solution, after which the next would change 1e-6 of it.
+REFINED = 1e-3
 
 
 @kernel
@@ -75,7 +79,8 @@ def project_difference(plan, constant, G, states, observer, twists):
     """twists[0] - twists[1] <- difference of velocities, twists[1] <- 0, from the rows G; a status.
 
     The nodes differ by less than what counts, so that one projection of the difference of momenta
-    does for both, with one refinement. Contacts and stiff forces are left out.
+    does for both, with one refinement, or two where bodies of little mass need them. Contacts and
+    stiff forces are left out.
     """
     blocks, magnitude, factors, workspace, status = observer.solver
     x, r, dx = observer.unknowns
@@ -88,7 +93,7 @@ def project_difference(plan, constant, G, states, observer, twists):
     for program in observer.programs:
         if failed != 0 and program.size > 0:
             failed = factorize(program, blocks, 1e-15, magnitude, factors, status)
-            for _ in range(2 if failed == 0 else 0):
+            for turn in range(3 if failed == 0 else 0):
                 for i in range(m):
                     r[i] = states[0, first + i] - states[1, first + i]
                 for i in range(m, m + plan[ROWS]):
@@ -97,6 +102,9 @@ def project_difference(plan, constant, G, states, observer, twists):
                 solve(program, factors, r, 1, workspace, dx)
                 for i in range(m + plan[ROWS]):
                     unknowns[i] += dx[i]
+                change = fastest(plan, constant, 1, pointer(dx, 0))
+                if turn > 0 and change <= REFINED * fastest(plan, constant, 1, unknowns):
+                    break
     for i in range(m):
         twists[0, i], twists[1, i] = unknowns[i], 0.0
     return failed

@@ -15,7 +15,7 @@ from dynamics.kernels.base.step_info import MIDDLE_PAUSE, MIDDLE_WAIT, ROUGH
 from dynamics.kernels.galerkin.matrix import add_user_slopes, assemble
 from dynamics.kernels.galerkin.middle import factorize_middle, solve_middle
 from dynamics.kernels.galerkin.residual import residual
-from dynamics.kernels.interval.newton import EPS, Goal, make_attempt
+from dynamics.kernels.interval.newton import EPS, ROUNDED, Goal, make_attempt
 from dynamics.kernels.interval.residual import extent
 from graphsys import kernels as linear
 
@@ -39,10 +39,10 @@ class StageEquations(NamedTuple):
 @kernel
 def goal_of(plan, constant, method, h, tolerance, nodes, info):
     """`Goal` of an interval."""
-    closed = h / constant[plan[UNITS_AT]] * tolerance
+    rate, rounding = constant[plan[UNITS_AT]] / h, EPS * extent(plan, constant, nodes.pose)
     return Goal(
         stages=method.rule.s, rough=info[MIDDLE_WAIT] == 0.0, tolerance=tolerance,
-        closed=max(closed, 64.0 * EPS * extent(plan, constant, nodes.pose)), rounded=False,
+        closed=max(tolerance / rate, 64.0 * rounding), rounding=ROUNDED * rounding * rate,
     )  # fmt: skip
 
 
@@ -98,10 +98,4 @@ def solve(plan, program, equations, rough, work, solver):
         linear.solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
 
 
-@inlined
-def drowns(plan, constant, equations, work):
-    """Rounding is not estimated."""
-    return False
-
-
-attempt = make_attempt(evaluate, factorize, suit, solve, drowns)
+attempt = make_attempt(evaluate, factorize, suit, solve)

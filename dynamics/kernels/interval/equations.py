@@ -8,7 +8,7 @@ from dynamics.kernels.interval.matrix import assemble, relax
 from dynamics.kernels.interval.newton import make_attempt
 from dynamics.kernels.interval.planar import factorize_system, solve_system
 from dynamics.kernels.interval.planar import suit as factors_suit
-from dynamics.kernels.interval.residual import drowned, residual
+from dynamics.kernels.interval.residual import residual
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import evaluate as evaluate_rows
 from dynamics.kernels.rows.rows import roll
@@ -63,11 +63,4 @@ def solve(plan, program, equations, rough, work, solver):
     solve_system(program, solver, solver.rhs, solver.solution)
 
 
-@inlined
-def drowns(plan, constant, equations, work):
-    """Whether the residual of bodies is no more than its rounding; dx is overwritten."""
-    h, node, trial = equations
-    return drowned(plan, constant, h, work.kick, node, trial.pose, work.x, work.r, work.dx) == 1
-
-
-attempt = make_attempt(evaluate, factorize, suit, solve, drowns)
+attempt = make_attempt(evaluate, factorize, suit, solve)

@@ -1,9 +1,15 @@
 """Newton's method for one interval, of any order.
 
 The matrix is factorized at the predicted velocities and kept while the residual shrinks fivefold
-per iteration; Broyden's method corrects the remaining error. A step that does not lower
-the residual is halved. If only loops stay open, their regularization is reduced: near a change
-point it is the only pivot of some rows.
+per iteration; Broyden's method corrects the remaining error. If a step with fresh factors does not
+lower the residual, a second one with these follows, a step of the chord method; if that does not
+help, the first one is halved. If only loops stay open, their regularization is reduced: near a
+change point it is the only pivot of some rows.
+
+A body of little mass between two joints has a pivot block with a condition number of 1e12. Its
+inverse loses what the joints hold of a large residual: velocities are wrong by a hundred times what
+they should change by. The second step is their iterative refinement (N. J. Higham, Accuracy and
+Stability of Numerical Algorithms, SIAM, 2002, ch. 12), by the residual itself.
 
 A method of several stages may begin with a rough matrix. It serves as long as 2 s iterations more
 will do.
@@ -37,6 +43,8 @@ RELAX, LEAST = 0.01, 1e-5
 #: it a random mechanism of 400 ends after 9 s (test_hundreds_of_random_mechanisms_move, slow).
 NEAR = 1e3
 EPS = 2.220446049250313e-16
+#: Rounding of a difference of coordinates of two poses, over that of one coordinate.
+ROUNDED = 8.0
 
 
 @record
@@ -47,11 +55,11 @@ class Goal(NamedTuple):
     rough: Any  # whether the first matrix is the rough one
     tolerance: Any  # of velocities, over the unit of velocity
     closed: Any  # of constraints, over the unit of length, or rad
-    rounded: Any  # whether residuals of bodies may be as large as rounding makes them
+    rounding: Any  # change of velocities by rounding of poses over h, over the unit of velocity
 
 
-def make_attempt(evaluate, factorize, suit, solve, drowns):
-    """Kernel `attempt` of the module of some ``equations``, whose five functions it calls.
+def make_attempt(evaluate, factorize, suit, solve):
+    """Kernel `attempt` of the module of some ``equations``, whose four functions it calls.
 
     The module has to assign it to that name: machine code is found by module and name.
 
@@ -61,8 +69,7 @@ def make_attempt(evaluate, factorize, suit, solve, drowns):
     ``factorize(plan, constant, program, equations, rough, part, work, solver)`` factorizes the
     matrix at ``work.x``, with a part of the loops' regularization. ``solve(plan, program,
     equations, rough, work, solver)`` writes the change ``work.dx`` by these factors, which later
-    residuals may not ``suit(plan, constant, equations, solver)``. ``drowns(plan, constant,
-    equations, work)`` says whether the residual of bodies is no more than its rounding.
+    residuals may not ``suit(plan, constant, equations, solver)``.
     """
 
     def attempt(
@@ -127,7 +134,8 @@ def make_attempt(evaluate, factorize, suit, solve, drowns):
             changed = change
             for i in range(unknowns):
                 kept[i] = x[i]
-            settled = change <= level  # residuals of light bodies drown in round-off
+            # residuals of light bodies drown in round-off
+            settled = change <= max(level, goal.rounding)
             before = merit
             part = 1.0
             exact = age == 0 and not rough  # whether the matrix is that of this x
@@ -138,10 +146,15 @@ def make_attempt(evaluate, factorize, suit, solve, drowns):
                 if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                     break
                 if exact and part == 1.0:
-                    if goal.rounded and opened <= closed:
-                        if drowns(plan, constant, equations, work):
-                            return iteration
                     if worst <= NEAR * level and opened <= NEAR * closed:
+                        break
+                    solve(plan, program, equations, rough, work, solver)
+                    for i in range(unknowns):
+                        x[i] -= dx[i]
+                        dx[i] = kept[unknowns + i]
+                    stored = 0
+                    worst, opened, merit = evaluate(plan, constant, equations, work)
+                    if merit < before:
                         break
                 part *= 0.5
                 stored = 0

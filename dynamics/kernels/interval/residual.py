@@ -9,23 +9,14 @@ import math
 from dynamics.kernels.base.jit import kernel, lazy, pointer
 from dynamics.kernels.base.layout import (
     ADDED,
-    ARMATURE,
     BODIES,
     BODY_SIZE,
     COMPLIANCE,
     DAMPING,
-    EQUATION,
     EXTENT,
-    FIRST_ROW,
-    GROUP_AT,
-    GROUP_FIELDS,
-    IMPLICIT_DAMPING,
-    IMPLICIT_STIFFNESS,
     INERTIA,
-    JOINTS,
     LIGHTNESS,
     MASS,
-    N_ROWS,
     PACE,
     POSE,
     ROTORS,
@@ -37,8 +28,6 @@ from dynamics.kernels.base.layout import (
     THETA,
     TWIST,
     UNITS_AT,
-    A,
-    B,
 )
 from dynamics.kernels.base.quaternion import cross, load3, multiply_matrix
 from dynamics.kernels.base.six import (
@@ -56,9 +45,6 @@ from dynamics.kernels.rows.forces import damp, push
 from dynamics.kernels.rows.rotor import add_rotors
 from dynamics.kernels.rows.servo_kicks import add_servo_kicks
 from dynamics.kernels.rows.stiff_forces import add_stiff_forces, part_of
-
-#: Rounding of a sum of 16 terms, as of the rows at a body, over that of one.
-ROUNDED = 8 * 2.220446049250313e-16
 
 
 @kernel
@@ -179,39 +165,3 @@ def residual(
         error = products(nothing(), constant, i * BODY_SIZE + LIGHTNESS, r, TWIST * i)
         most, squares = largest(most, error), multiplied(squares, error, error)
     return most_of(most), opened, merit + total_of(squares)
-
-
-@lazy("int")
-def drowned(plan, constant, h, kick, node, pose, x, r, size):
-    """1 if rounding explains r of all bodies: of sums of impulses, and of ways over h.
-
-    Ways of rotors and stiff rows are differences of coordinates, which change with poses by
-    G (eps x, eps). ``size`` gets the sums of magnitudes.
-    """
-    n, G = plan[BODIES], node.G
-    for i in range(TWIST * n):
-        size[i] = 2.0 * abs(kick[i])
-    part = part_of(plan, h, node.g)
-    for k in range(plan[JOINTS] + plan[ROTORS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        ends = plan[group + A], plan[group + B]
-        for i in range(plan[group + N_ROWS]):
-            row = plan[group + FIRST_ROW] + i
-            if k < plan[JOINTS]:
-                impulse = 2.0 * abs(x[TWIST * n + plan[group + EQUATION] + i])
-            else:
-                c, change = plan[ROW_CONSTANT_AT] + row * ROW_SIZE, 0.0
-                for side in range(2):
-                    at, p = 12 * row + TWIST * side, POSE * ends[side]
-                    for j in range(3 if ends[side] < n else 0):
-                        change += abs(G[at + j] * pose[p + j]) + abs(G[at + 3 + j])
-                hard = constant[c + ARMATURE] + part * constant[c + IMPLICIT_DAMPING]
-                impulse = change * (hard / h + part * constant[c + IMPLICIT_STIFFNESS])
-            for side in range(2):
-                t, at = TWIST * ends[side], 12 * row + TWIST * side
-                for j in range(TWIST if ends[side] < n else 0):
-                    size[t + j] += impulse * abs(G[at + j])
-    for i in range(TWIST * n):
-        if not abs(r[i]) <= ROUNDED * size[i]:
-            return 0
-    return 1

@@ -11,6 +11,7 @@ from dynamics.kernels.base.layout import (
     CONTACTS,
     FRICTION_PART_AT,
     RESTITUTION_AT,
+    UNITS_AT,
 )
 from dynamics.kernels.base.settings import FRICTION_PART, TOLERANCE
 from dynamics.kernels.base.status import PASSED_THROUGH
@@ -19,7 +20,7 @@ from dynamics.kernels.contacts.interior_point import interior
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.contacts.sweep import passed
 from dynamics.kernels.interval.equations import Equations, attempt
-from dynamics.kernels.interval.newton import EPS, Goal
+from dynamics.kernels.interval.newton import EPS, ROUNDED, Goal
 from dynamics.kernels.interval.planar import set_tolerances
 from dynamics.kernels.interval.residual import extent
 from dynamics.kernels.rows.stiff_forces import part_of
@@ -58,10 +59,11 @@ def solve_interval(
     set_tolerances(plan, constant, settings, node.pose, solver.planar)
     if columns is None:
         tolerance = settings[TOLERANCE]
-        closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node.pose))
+        rounding = EPS * extent(plan, constant, node.pose)
+        closed = max(tolerance, 64.0 * rounding)
         goal = Goal(
             stages=1, rough=False, tolerance=tolerance, closed=closed,
-            rounded=part.guess is None,  # error control sees what rounding leaves
+            rounding=ROUNDED * rounding * constant[plan[UNITS_AT]] / h,
         )  # fmt: skip
         equations = Equations(h=h, node=node, trial=trial)
         return attempt(plan, constant, program, goal, equations, work, solver, info)
