@@ -81,7 +81,27 @@ def free_velocities(model: Model, state: State) -> Float:
     return np.asarray(model.workspace.velocities(free.data[None])[0])
 
 
-def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> None:
+def allowed_twists(model: Model, state: State) -> Float:
+    """`twists_of`, and after an interval of a motion what joints allow of them, as users read it.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+
+    Returns
+    -------
+    ndarray of float, shape (n, 6)
+    """
+    late = state.contacts[model.late_at :][:1].any()  # `twists_of` gives these velocities
+    if late or state.interval[0] == 0.0 or model.n_rows == 0 or model.form == "first order":
+        return twists_of(model, state)
+    return free_velocities(model, state).reshape(-1, layout.TWIST)
+
+
+def set_twists(
+    model: Model, state: State, twists: Float, moved: list[int], with_them: Iterable[int] = ()
+) -> None:
     """Give bodies velocities: momenta, and the guesses of the next step.
 
     Parameters
@@ -94,13 +114,16 @@ def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> N
     moved : list of int
         Whose are new; where there are rotors, momenta of others change with them. Planes between
         shapes go with the body they are tied to.
+    with_them : iterable of int, optional
+        Bodies that stay, whose momenta are to be those of ``twists``: after an interval they lack
+        impulses of joints, which are others where one body moves otherwise.
     """
     moved = moved + _riders(model, state, twists, moved) + pull_tight(model, state, twists)
     held = momenta(model.tables, state.pose, twists.reshape(1, -1)).reshape(-1, layout.TWIST)
     touched = (
         slice(None)
         if model.tables.plan[layout.ROTORS] or model.tables.plan[layout.STIFF_NUMBERS]
-        else moved
+        else [*moved, *with_them]
     )
     state.contacts[model.late_at :] = 0.0  # momenta are now M V, with nothing left to act
     state.contacts[_soft_contacts(model, moved)] = 0.0
@@ -276,13 +299,28 @@ def set_joints(
     """
     check_state(model, state)
     joints = [(*_mobile(model, name), q, rates) for name, q, rates in given]
-    twists, moved = twists_of(model, state), set[Hashable]()
+    twists, moved = allowed_twists(model, state), set[Hashable]()
     for _, behind, _, _ in joints:
         moved |= behind
     if len(joints) < 2 or not _moved_at_once(model, state, twists, joints, moved):
         for one in joints:
             _move(model, state, twists, *one)
-    set_twists(model, state, twists, [model.body_number(one) for one in moved - {WORLD.name}])
+    numbers = [model.body_number(one) for one in moved - {WORLD.name}]
+    set_twists(model, state, twists, numbers, _joined(model, moved) if state.interval[0] else ())
+
+
+def _joined(model: Model, names: set[Hashable]) -> list[int]:
+    """Numbers of the bodies that joints hold to some of these names, directly or through others."""
+    if model.mechanism.couplings or model.mechanism.tendons:
+        return list(range(model.n_bodies))
+    if "parts" not in model.structures:
+        graph = model.mechanism.graph()
+        graph.remove_node(WORLD.name)
+        parts = [frozenset(part) for part in nx.connected_components(graph)]
+        model.structures["parts"] = {name: part for part in parts for name in part}
+    parts = model.structures["parts"]
+    found = set().union(*(parts[name] for name in names if name != WORLD.name))
+    return [model.body_number(name) for name in found]
 
 
 def _mobile(model: Model, name: Hashable) -> tuple[Joint, set[Hashable]]:
@@ -472,7 +510,7 @@ def set_body(
     check_state(model, state)
     i, label = model.body_number(name), f"body {name!r}"
     others = connected(model, name) if carry else []
-    twists = twists_of(model, state)
+    twists = allowed_twists(model, state) if others else twists_of(model, state)
     body, before = model.bodies[i], dict[Hashable, Frame]()
     if others:  # else the state may have no poses yet
         before = {one.name: frame_of(model, state, one, twists) for one in (body, *others)}
