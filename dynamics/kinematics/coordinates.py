@@ -94,7 +94,7 @@ def allowed_twists(model: Model, state: State) -> Float:
     ndarray of float, shape (n, 6)
     """
     late = state.contacts[model.late_at :][:1].any()  # `twists_of` gives these velocities
-    if late or state.interval[0] == 0.0 or model.n_rows == 0 or model.form == "first order":
+    if late or model.n_rows == 0 or model.form == "first order" or model.workspace.is_given(state):
         return twists_of(model, state)
     return free_velocities(model, state).reshape(-1, layout.TWIST)
 
@@ -299,6 +299,7 @@ def set_joints(
     """
     check_state(model, state)
     joints = [(*_mobile(model, name), q, rates) for name, q, rates in given]
+    whole = model.workspace.is_given(state)
     twists, moved = allowed_twists(model, state), set[Hashable]()
     for _, behind, _, _ in joints:
         moved |= behind
@@ -306,7 +307,7 @@ def set_joints(
         for one in joints:
             _move(model, state, twists, *one)
     numbers = [model.body_number(one) for one in moved - {WORLD.name}]
-    set_twists(model, state, twists, numbers, _joined(model, moved) if state.interval[0] else ())
+    set_twists(model, state, twists, numbers, () if whole else _joined(model, moved))
 
 
 def _joined(model: Model, names: set[Hashable]) -> list[int]:

@@ -15,6 +15,9 @@ from dynamics.errors import UnknownNameError
 from dynamics.interrupts import around
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.observables import measure as kernel
+from dynamics.kernels.rows.added_mass import add_momenta
+from dynamics.kernels.rows.rotor import add_spin
+from dynamics.kernels.rows.rows import evaluate
 from dynamics.tables.model_tables import (
     lasting,
     programs_of,
@@ -186,19 +189,37 @@ class Workspace:
                 if memory.kicked is not None:
                     state.data[:] = memory.kicked
                 return memory.time if state.time == memory.shown else state.time, True
-        given = self._given(state) and not self.first_order
+        given = self.is_given(state) and not self.first_order
         info[step_info.LENGTH] = 0.0 if given else state.interval[0]
         info[step_info.SPACING] = state.interval[1]
         self.kick(state.data[None], 0.5)
         return state.time, False
 
-    def _given(self, state: State) -> bool:
-        """True if no interval led to the velocities: momenta hold no half kick at its end."""
+    def is_given(self, state: State) -> bool:
+        """Whether no interval led to the velocities: momenta hold no half kick at its end.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        bool
+        """
         if not np.array_equal(state.interval_velocity, state.interval_velocity_before):
             return False
         masses = self.constant[layout.MASS :: layout.BODY_SIZE][: state.n, None]
-        wanted = masses * state.interval_velocity[:, :3]
-        return bool((np.abs(state.momentum[:, :3] - wanted) <= 1e-12 * np.abs(wanted)).all())
+        wanted, twist = np.zeros((state.n, layout.TWIST)), state.interval_velocity
+        wanted[:, :3] = masses * twist[:, :3]
+        if self.plan[layout.ROTORS] or self.plan[layout.ADDED]:
+            plan, constant, G = self.plan, self.constant, self.G
+            kernel.placed(state.n, state.data, self.pose, self.matrix)
+            first, last = plan[layout.JOINTS], plan[layout.GROUPS]
+            evaluate(plan, constant, first, last, self.pose, self.matrix, self.g, G)
+            add_spin(plan, constant, 1.0, G, twist.ravel(), wanted.ravel())
+            add_momenta(plan, constant, 0.0, 1.0, 1.0, G, twist.ravel(), wanted.ravel())
+        far = np.abs(state.momentum - wanted)[:, :3]
+        return bool((far <= 1e-12 * np.abs(wanted).max(axis=1, keepdims=True)).all())
 
     def memory(self, state: State, kicked: Float | None, time: float, info: Float) -> Memory:
         """Make what `begin` goes on with; it keeps the arrays that it is given.

@@ -364,3 +364,24 @@ def test_a_force_that_jumps_is_located_by_the_error():
         motion = dy.simulate(model, model.initial_state(), 0.5, accuracy=1e-5)
         way = 5.0 * np.maximum(0.0, motion.time - 0.1234) ** 2
         np.testing.assert_allclose(motion.body("ball")[0][:, 2], way, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("armature", [0.0, 0.1])
+def test_rotors_that_turn_at_the_start_leave_friction_half_an_interval_there(armature):
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    wheel, slide = (mechanism.add_body(dy.Box(0.3, 0.2, 0.1, mass=1.0), name=n) for n in "ws")
+    mechanism.add_joint(
+        dy.Revolute(mechanism.world, wheel, axis=(0, 1, 0), friction=0.01, name="wheel")
+    )
+    mechanism.add_joint(
+        dy.Prismatic(mechanism.world, slide, axis=(0, 0, 1), armature=armature, name="slide")
+    )
+    model = mechanism.finalize(0.02)
+    state = model.initial_state()
+    model.set_joint(state, "wheel", 0.0, 0.6)
+    model.set_joint(state, "slide", 0.0, 0.5)
+
+    motion = dy.simulate(model, state, 0.06, accuracy=1e-5)
+
+    slowed = 0.5 * 0.01 / wheel.inertia[1, 1] * motion.time**2
+    assert np.abs(motion.joint("wheel") - (0.6 * motion.time - slowed)).max() < 1e-6
