@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.linalg
 
 import dynamics as dy
@@ -283,6 +284,21 @@ def test_servos_that_reach_their_limit_follow_the_closed_form_at_second_order():
 
     # intervals are as many as one over the root of the accuracy, but for those at the limit
     assert counts[1] / counts[0] < 11.0
+
+
+def test_the_work_of_servos_next_to_limits_is_that_of_their_own_intervals():
+    """Half of an impulse at a node is that of the interval before, also within a pair."""
+    servo = dy.PositionServo(10.0, 1.5, target=0.35, force_limit=5.0, gear=-2.0)
+    model, state = wheel(0.02, inertia=0.05, rate=3.0, servo=servo, limits=(-0.2, 0.4))
+
+    motion = dy.simulate(model, state, 0.2, accuracy=1e-4)
+
+    def slope(_, z):
+        return z[1], -2.0 * np.clip(10.0 * (0.35 + 2.0 * z[0]) + 3.0 * z[1], -5.0, 5.0) / 0.05
+
+    exact = scipy.integrate.solve_ivp(slope, (0.0, 0.2), (0.0, 3.0), rtol=1e-10, max_step=1e-3)
+    assert motion.events == []
+    assert abs(motion.joint("axle")[-1] - exact.y[0, -1]) < 0.2e-4
 
 
 def test_torques_of_servos_are_cut_at_their_limit():

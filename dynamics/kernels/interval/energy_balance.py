@@ -178,10 +178,12 @@ def put_in(plan, constant, h, inputs, part, start, end, u_prev, work):
     """Work of controls, servos, given wrenches and users' functions at the start of an interval.
 
     Half of their impulse is that of the interval before, which ``work.given`` keeps: at the start
-    of the step, and of the interval.
+    of the step, and of the interval. Error control has no others at the start of a step.
     """
     n, u, given, total = TWIST * plan[BODIES], work.x, work.given, 0.0
-    before = given if part.index == 0 or keeps_intervals(plan) else pointer(given, n)
+    controlled = part.guess is not None
+    first = not controlled and (part.index == 0 or keeps_intervals(plan))
+    before = given if first else pointer(given, n)
     push, later = work.dx, pointer(given, n)
     for i in range(n):
         push[i] = before[i]
