@@ -81,20 +81,22 @@ def free_velocities(model: Model, state: State) -> Float:
     return np.asarray(model.workspace.velocities(free.data[None])[0])
 
 
-def allowed_twists(model: Model, state: State) -> Float:
+def allowed_twists(model: Model, state: State, whole: bool) -> Float:
     """`twists_of`, and after an interval of a motion what joints allow of them, as users read it.
 
     Parameters
     ----------
     model : Model
     state : State
+    whole : bool
+        Whether no interval has been: `Workspace.is_given`.
 
     Returns
     -------
     ndarray of float, shape (n, 6)
     """
     late = state.contacts[model.late_at :][:1].any()  # `twists_of` gives these velocities
-    if late or model.n_rows == 0 or model.form == "first order" or model.workspace.is_given(state):
+    if late or whole or model.n_rows == 0 or model.form == "first order":
         return twists_of(model, state)
     return free_velocities(model, state).reshape(-1, layout.TWIST)
 
@@ -300,7 +302,7 @@ def set_joints(
     check_state(model, state)
     joints = [(*_mobile(model, name), q, rates) for name, q, rates in given]
     whole = model.workspace.is_given(state)
-    twists, moved = allowed_twists(model, state), set[Hashable]()
+    twists, moved = allowed_twists(model, state, whole), set[Hashable]()
     for _, behind, _, _ in joints:
         moved |= behind
     if len(joints) < 2 or not _moved_at_once(model, state, twists, joints, moved):
@@ -511,7 +513,8 @@ def set_body(
     check_state(model, state)
     i, label = model.body_number(name), f"body {name!r}"
     others = connected(model, name) if carry else []
-    twists = allowed_twists(model, state) if others else twists_of(model, state)
+    whole = not others or model.workspace.is_given(state)
+    twists = allowed_twists(model, state, whole)
     body, before = model.bodies[i], dict[Hashable, Frame]()
     if others:  # else the state may have no poses yet
         before = {one.name: frame_of(model, state, one, twists) for one in (body, *others)}

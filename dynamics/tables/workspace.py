@@ -209,8 +209,12 @@ class Workspace:
         if not np.array_equal(state.interval_velocity, state.interval_velocity_before):
             return False
         masses = self.constant[layout.MASS :: layout.BODY_SIZE][: state.n, None]
-        wanted, twist = np.zeros((state.n, layout.TWIST)), state.interval_velocity
-        wanted[:, :3] = masses * twist[:, :3]
+        twist = state.interval_velocity
+        carried = masses * twist[:, :3]
+        if np.array_equal(state.momentum[:, :3], carried):
+            return True
+        wanted = np.zeros((state.n, layout.TWIST))
+        wanted[:, :3] = carried
         if self.plan[layout.ROTORS] or self.plan[layout.ADDED]:
             plan, constant, G = self.plan, self.constant, self.G
             kernel.placed(state.n, state.data, self.pose, self.matrix)
