@@ -207,6 +207,7 @@ def refused():
     m.add_force(dy.Spring(a, b, 1.0, name="rope"))
     yield m, "no springs, and the mechanism has 'rope'"
     yield pair(joint=dy.Spherical)[0], r"'second' \(spherical\) is no chain of hinges"
+    yield pair(joint=dy.Helical, pitch=0.1)[0], r"'second' \(helical\) is no chain of hinges"
     yield pair(limits=(-1.0, 1.0))[0], "'second' has limits"
     yield pair(friction=1.0)[0], "'second' has friction"
     yield pair(compliance=1e-3)[0], "'second' is compliant"

@@ -75,6 +75,7 @@ def _refuse_parts(mechanism: Mechanism, counted: set[Hashable]) -> None:
     for joint in (one for one in mechanism.joints.values() if one.name not in counted):
         label = f"joint {joint.name!r}"
         odd = [row for row in joint.positions if row.kind not in SINGLE]
+        odd += [row for row in joint.rows if row.kind == kinds.SCREW]
         if not joint.positions or odd or joint.user is not None:
             raise ValueError(
                 f"{label} ({joint.kind}) is no chain of hinges and sliders; a tree takes Revolute, "
