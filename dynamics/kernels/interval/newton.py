@@ -40,7 +40,7 @@ KEEP = 0.04
 #: steps end in a `ConvergenceError` (test_pivots_that_vanish_do_not_stop_a_motion).
 RELAX, LEAST = 0.01, 1e-5
 #: Residual over the tolerance below which a step with fresh factors may raise it: rounding. Without
-#: it a random mechanism of 400 ends after 9 s (test_hundreds_of_random_mechanisms_move, slow).
+#: it robots with light links end (test_robots_of_files_pass_their_singular_postures).
 NEAR = 1e3
 EPS = 2.220446049250313e-16
 #: Rounding of a difference of coordinates of two poses, over that of one coordinate.
