@@ -242,7 +242,9 @@ CORRECTED = 11  # 1 if that step has a second order
 BEST = 12  # least contact error with momenta there
 STALLED = 13  # iterations since it was halved
 QUADRATIC = 14  # of the predicted step, over units of energy
-ISLAND_SIZE = 15
+FIRST_MEAN = 15  # mean of gamma s at the first iteration
+PLANE_DAMPING = 16  # of planes between bodies in the matrix, over their own mass and inertia
+ISLAND_SIZE = 17
 #: Phases: its equations are being solved, are solved, or wait for another start.
 OPEN, SETTLED, LOST = 1.0, 0.0, -1.0
 

@@ -37,6 +37,7 @@ from dynamics.kernels.contacts.interior_passes import (
     choose_barriers,
     condense_aimed,
     condense_without_barrier,
+    damp_planes,
     predict,
 )
 from dynamics.kernels.contacts.interior_residual import (
@@ -124,8 +125,10 @@ def interior_attempt(
         assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
         for i in range(unknowns):
             kept[i] = r[i]
-        most = condense_without_barrier(plan, constant, h, least, x, c, contacts, r)
+        first = iteration == 0
+        most = condense_without_barrier(plan, constant, h, least, first, x, c, contacts, r)
         add_contacts(plan, contacts, values)
+        damp_planes(plan, constant, contacts, values)
         if factorize_system(plan, constant, program, h, True, solver) != 0:
             return SINGULAR
         info[FACTORIZATIONS] += 1.0
