@@ -125,7 +125,10 @@ def _solving(pattern: Pattern, raises: bool) -> Callable[[Any, Any], Any]:
     """``solve(data, b)`` for arrays of JAX, which does not keep the pattern alive."""
     jax = _jax()
     jnp = jax.numpy
-    number, rows, columns = number_of(pattern), pattern.rows, pattern.columns
+    number = number_of(pattern)
+    # JAX keeps constants by identity, also across a change of jax_enable_x64, of which the type of
+    # int64 constants depends.
+    rows, columns = (of.astype(np.int32) for of in (pattern.rows, pattern.columns))
 
     def solve(data: Any, b: Any) -> Any:
         def product(x: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,9 @@ from graphsys.interop.pattern import Pattern, check, number_of, pattern_of
 
 __all__ = ["solve"]
 
+#: The module torch and the operator, once they are loaded. A list, because PyTorch's compiler warns
+#: about `functools.cache`.
+_LOADED: list[tuple[Any, Any]] = []
 SCHEMA = "(Tensor data, Tensor b, int pattern, bool transposed, bool raises) -> Tensor"
 
 
@@ -56,7 +58,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     >>> gs.torch.solve(pattern, torch.tensor([2.0, 4.0]), torch.ones(2))  # doctest: +SKIP
     tensor([0.5000, 0.2500])
     """
-    torch, apply = _torch()
+    torch, apply = _LOADED[0] if _LOADED else _load()
     check(pattern, singular)
     for name, tensor in (("data", data), ("b", b)):
         if not isinstance(tensor, torch.Tensor):
@@ -85,9 +87,8 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     return apply(data.to(dtype), b.to(dtype), number, False, singular == "raise")
 
 
-@cache
-def _torch() -> tuple[Any, Any]:
-    """The module torch, and the operator with its derivatives."""
+def _load() -> tuple[Any, Any]:
+    """The module torch, and the operator with its derivatives, registered once."""
     try:
         import torch
     except ImportError as error:
@@ -171,4 +172,5 @@ def _torch() -> tuple[Any, Any]:
             )
             return x.reshape(b.shape), 0
 
-    return torch, Solve.apply
+    _LOADED.append((torch, Solve.apply))
+    return _LOADED[0]

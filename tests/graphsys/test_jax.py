@@ -168,6 +168,16 @@ def test_single_precision_is_the_default_of_jax():
     assert x.dtype == np.float32 and x.tolist() == [0.5]
 
 
+def test_double_precision_may_be_turned_on_after_the_first_call():
+    pattern = gs.Pattern([0, 1, 1], [0, 1, 0])
+    for double in (False, True, False):
+        jax.config.update("jax_enable_x64", double)
+        x = gs.jax.solve(pattern, [2.0, 4.0, 1.0], [2.0, 9.0])  # 2 x_0 = 2, x_0 + 4 x_1 = 9
+
+        assert x.tolist() == [1.0, 2.0]
+        assert x.dtype == (np.float64 if double else np.float32)
+
+
 def test_singular_matrices_are_errors_or_not_a_number():
     zero = jnp.array(np.where(PATTERN.rows == 7, 0.0, DATA))
     b = columns()

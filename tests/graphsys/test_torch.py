@@ -159,6 +159,7 @@ def test_the_operator_keeps_the_rules_of_pytorch():
         torch.library.opcheck(torch.ops.graphsys.solve.default, arguments, test_utils=tests)
 
 
+@pytest.mark.filterwarnings("error:(?s).*graphsys")  # of the compiler about our code
 @pytest.mark.filterwarnings("ignore")  # of the compiler about itself
 def test_compiled_functions():
     values, b = data(), right(N)
