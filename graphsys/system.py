@@ -170,7 +170,7 @@ class System(Sealed):
         ----------
         A : scipy sparse matrix or array, shape (N, N)
             Of any format; duplicates are summed, a one-sided pattern gets zero blocks on the
-            other side. It is left as it is.
+            other side. Of a symmetric matrix one triangle is enough. It is left as it is.
         dims : int, sequence of int, mapping of label to int, or None
             Block sizes that sum up to N. None takes the square blocks of a BSR matrix, else
             consecutive rows of similar pattern together, up to 8, with at most as many zeros as
@@ -192,15 +192,19 @@ class System(Sealed):
         if dims is None and (blocks := cutting.square_blocks(A)) is not None:
             graph = blocks.graph(labels)
             system = cls(graph, dtype=blocks.numbers.dtype, symmetric=symmetric)
-            system._block_pattern = blocks.start, blocks.j
-            if not system._add_blocks(blocks, system._values):
-                system._set_entries(cutting.canonical(A))
+            if system._add_blocks(blocks, system._values):
+                system._block_pattern = blocks.start, blocks.j
+            else:
+                rows = cutting.both_triangles(cutting.canonical(A), symmetric)
+                system._entries = cutting.entries_at(system.graph, rows)
+                system._set_entries(rows)
             return system
         return cls._from_rows(cutting.canonical(A), dims, labels, symmetric)
 
     @classmethod
     def _from_rows(cls, rows: Any, dims: Any, labels: Any, symmetric: bool | str) -> System:
         """`from_scipy` for a canonical CSR array."""
+        rows = cutting.both_triangles(rows, symmetric)
         system = cls(cutting.cut(rows, dims, labels), dtype=rows.dtype, symmetric=symmetric)
         system._entries = cutting.entries_at(system.graph, rows)
         system._set_entries(rows)
@@ -378,7 +382,7 @@ class System(Sealed):
         Parameters
         ----------
         A : scipy sparse matrix or array, shape (N, N)
-            Entries that it lacks become zero.
+            Entries that it lacks become zero. Of a symmetric matrix one triangle is enough.
 
         Raises
         ------
@@ -393,7 +397,7 @@ class System(Sealed):
         rows = cutting.canonical(A)
         if rows.shape != self.shape:
             raise ValueError(f"A has shape {rows.shape}, the system has {self.shape}")
-        self._set_entries(rows)
+        self._set_entries(cutting.both_triangles(rows, self.symmetric))
 
     def _add_blocks(self, blocks: cutting.SquareBlocks, values: Array) -> bool:
         """Add the blocks of a BSR matrix to values, if they are blocks here and need no checks."""
@@ -409,7 +413,10 @@ class System(Sealed):
 
     @property
     def entry_at(self) -> NDArray[np.int64] | None:
-        """With `from_scipy`: place in `values` of each entry of the matrix in canonical CSR."""
+        """With `from_scipy`: place in `values` of each entry of the matrix in canonical CSR.
+
+        Of a matrix that was given by one triangle they are those of both.
+        """
         if self._entries is None and self._block_pattern is not None:
             self._entries = cutting.entries_of_blocks(self.graph, *self._block_pattern)
         return None if self._entries is None else self._entries.at
@@ -630,15 +637,24 @@ class System(Sealed):
         )
         return self._symbolic
 
-    def factorize(self, symbolic: Symbolic | None = None, **options: Any) -> Factor:
+    def factorize(
+        self,
+        symbolic: Symbolic | None = None,
+        *,
+        refine: bool | None = None,
+        redundant: bool = False,
+        threads: int = 1,
+        precision: str = "double",
+    ) -> Factor:
         """Numeric factorization.
 
         Parameters
         ----------
         symbolic : Symbolic, optional
-            By default that of the last `analyze`, or a new one.
-        **options
-            ``refine``, ``redundant``, ``threads`` and ``precision`` as for `Factor`.
+            By default that of the last `analyze`, or a new one. The elimination order is chosen
+            there: ``system.factorize(system.analyze(ordering="amd"))``.
+        refine, redundant, threads, precision
+            As for `Factor`.
 
         Returns
         -------
@@ -646,7 +662,14 @@ class System(Sealed):
         """
         from graphsys.factor import Factor
 
-        return Factor(self._analyzed(symbolic), self._values, **options)
+        return Factor(
+            self._analyzed(symbolic),
+            self._values,
+            refine=refine,
+            redundant=redundant,
+            threads=threads,
+            precision=precision,
+        )
 
     def compile(self, symbolic: Symbolic | None = None) -> CompiledSolver:
         """Solver for matrices of this graph, whose code is compiled for this graph alone.
@@ -699,7 +722,9 @@ class System(Sealed):
             return analyze(self.graph, values=self._values, symmetric=self.symmetric)
         kind: type = type(symbolic)
         if not issubclass(kind, Symbolic):
-            raise TypeError(f"symbolic is a {kind.__name__}: give what analyze() returns")
+            raise TypeError(
+                f"symbolic is a {kind.__name__}: give what system.analyze(ordering=...) returns"
+            )
         symmetric = as_symmetry(symbolic.symmetric, self.dtype)
         if not symbolic.graph.lies_like(self.graph) or symmetric != self.symmetric:
             raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")

@@ -130,7 +130,9 @@ class FactorizedMatrix:
                 f"permc_spec is a {kind}, not a string; splu(A).solve(b) solves A x = b"
             )
         if permc_spec not in ORDERINGS:
-            raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {ORDERINGS[1:]}")
+            raise ValueError(
+                f"permc_spec {permc_spec!r} is unknown; use {', '.join(map(repr, ORDERINGS[1:]))}"
+            )
         self._natural = permc_spec == "NATURAL"
         self.shape, self.dtype = A.shape, A.dtype
         self._small: SmallFactor | None = None if self._natural else SmallFactor.of(A)

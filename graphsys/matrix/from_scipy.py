@@ -176,6 +176,30 @@ def canonical(matrix: Any) -> Any:
     return rows.astype(dtype, copy=False)
 
 
+def both_triangles(rows: Any, symmetric: bool | str) -> Any:
+    """Symmetric or Hermitian matrix of which `rows` may have one triangle alone.
+
+    Parameters
+    ----------
+    rows : scipy.sparse.csr_array, shape (N, N)
+        Canonical.
+    symmetric : bool or "hermitian"
+        Symmetry of the system; with False `rows` are all.
+
+    Returns
+    -------
+    scipy.sparse.csr_array, shape (N, N)
+        Canonical; `rows` if both triangles have entries, or none.
+    """
+    filled = np.flatnonzero(np.diff(rows.indptr)) if symmetric else np.empty(0, np.int64)
+    below = (rows.indices[rows.indptr[filled]] < filled).any()
+    above = (rows.indices[rows.indptr[filled + 1] - 1] > filled).any()
+    if below == above:
+        return rows
+    strict = sp.tril(rows, -1) if below else sp.triu(rows, 1)
+    return canonical(rows + (strict.conj() if symmetric == HERMITIAN else strict).T)
+
+
 def neighbor_lists(rows: Any) -> tuple[Int, Int]:
     """Neighbors of each row in the symmetrized pattern, ascending: their start, and all of them.
 

@@ -279,6 +279,25 @@ def test_a_symmetric_matrix_makes_a_symmetric_system():
 # What is refused.
 
 
+@pytest.mark.parametrize("triangle", [sp.tril, sp.triu])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr"])
+@pytest.mark.parametrize("symmetric", [True, "hermitian"])
+def test_one_triangle_of_a_symmetric_matrix_is_enough(triangle, form, symmetric):
+    across = 1.0 + (2.0j if symmetric == "hermitian" else 3.0)
+    A = np.array([[4.0, across, 0.0], [np.conj(across), 5.0, 7.0], [0.0, 7.0, 6.0]])
+    part = triangle(sp.csr_array(A)).asformat(form)
+    stored = part.toarray().copy()
+
+    system = System.from_scipy(part, symmetric=symmetric)
+    assert (system.to_dense() == A).all()
+    system.set_from_scipy(2.0 * part)
+    assert (system.to_dense() == 2.0 * A).all()
+    assert system.values[system.entry_at].size == np.count_nonzero(A)
+    assert (part.toarray() == stored).all()
+
+    assert (System.from_scipy(part).to_dense() == stored).all()  # without symmetry it is all
+
+
 def test_an_unsymmetric_matrix_is_no_symmetric_system():
     with pytest.raises(ValueError, match=r"block \(0, 1\) is not the transpose.*differ by 5"):
         System.from_scipy(sp.csr_array(ONE_SIDED), [2, 1], symmetric=True)
