@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import interrupts
-from dynamics.errors import UnknownNameError
+from dynamics.errors import ConvergenceError, InconsistentStateError, UnknownNameError
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.settings import BARRIER
 from dynamics.kernels.stepping import step as kernel
@@ -556,7 +556,8 @@ class Model:
         Raises
         ------
         ConvergenceError
-            Where the step's equations were not solved, even cut into pieces.
+            Where the step's equations were not solved, even cut into pieces. An overlap at the
+            start, or a joint beyond its limit there, is named first.
         """
         check_state(self, state, begins=True)
         if self.near is not None:
@@ -581,7 +582,7 @@ class Model:
                 None,
             )
         if bad != 0:
-            raise failure(self, bad, 0, state.time, info)
+            raise _failed(self, state, failure(self, bad, 0, state.time, info))
         kicked = after.data.copy() if space.first_order else None
         space.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
@@ -599,7 +600,9 @@ class Model:
         with interrupts.around(self.tables.callbacks), run:
             if run.advance(0, 1) == 0:
                 bad = int(run.info[step_info.STATUS])
-                raise failure(self.near.named(run.near), bad, 0, state.time, run.info)
+                found = failure(self.near.named(run.near), bad, 0, state.time, run.info)
+                entry = self.near.entry(state)
+                raise _failed(entry.near.model, entry.state, found)
             after = run.whole(state.time + self.timestep)
         return after, self._reported(run.info, state, after)
 
@@ -669,3 +672,12 @@ def _share(energy_audit: str) -> float:
     if energy_audit not in signs:
         raise ValueError(f"energy_audit {energy_audit!r} is unknown; use one of {list(signs)}")
     return signs[energy_audit] * GIVEN
+
+
+def _failed(model: Model, state: State, error: ConvergenceError) -> ConvergenceError:
+    """Error of a step that failed, after what its start violates."""
+    try:
+        contact_queries.check_apart(model, state, contact_queries.CONSISTENT)
+    except InconsistentStateError as violated:
+        return ConvergenceError(f"{violated}. {error}", error.step, error.residual, error.name)
+    return error

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics.errors import InconsistentStateError, check_model
 from dynamics.interrupts import Deferred, hand_on, in_portions
 from dynamics.kernels.base import run_totals, step_info
-from dynamics.kinematics.contact_queries import check_apart
+from dynamics.kinematics.contact_queries import CONSISTENT, check_apart
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.discrete_start import first_node
 from dynamics.kinematics.event_location import (
@@ -44,8 +44,6 @@ Float = NDArray[np.float64]
 EventCallable = Callable[[float, State], float]
 Events = EventCallable | Sequence[EventCallable] | Mapping[Hashable, EventCallable]
 
-#: How far open the constraints of a first state may be, over the unit of length, or in rad.
-CONSISTENT = 1e-6
 #: Numbers of states that the first portion of a run computes, in 1 to 10 ms.
 PORTION = 20_000
 

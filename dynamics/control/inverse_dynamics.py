@@ -74,7 +74,8 @@ def inverse_dynamics(
         Where no forces in these joints give these accelerations, or a joint at rest has dry
         friction and would move, but how is not asked.
     NotImplementedError
-        Where something touches, a rope is taut, or a joint has a servo.
+        Where something touches, a rope is taut, or a joint has a servo. A robot file with servos
+        makes a model without them by ``dynamics.load(file, actuated=False)``.
     """
     check_model(model, "inverse_dynamics")
     check_state(model, state)
@@ -132,8 +133,9 @@ def _check_free(model: Model, state: State) -> None:
     for joint in model.mechanism.joints.values():
         if joint.servo is not None:
             raise NotImplementedError(
-                f"joint {joint.name!r} has a servo, whose force depends on what follows; finalize "
-                "the mechanism with actuated=True in its place for inverse dynamics"
+                f"joint {joint.name!r} has a servo, whose force depends on the step that follows: "
+                "take a model without servos for inverse dynamics, from dynamics.load(file, "
+                "actuated=False) or from joints with actuated=True instead of servo="
             )
     whole, near = (model, state), None if model.near is None else model.near.entry(state)
     touching, now = whole if near is None else (near.near.model, near.state)

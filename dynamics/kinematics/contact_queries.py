@@ -33,6 +33,8 @@ Float = NDArray[np.float64]
 APART, ROUNDS = 1e-9, 100
 #: Overlap that may be left in the end, in the same units: less than a motion may begin with.
 LEFT = 5e-7
+#: Overlap that a motion may begin with, and how far its constraints may be open, in the same units.
+CONSISTENT = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)

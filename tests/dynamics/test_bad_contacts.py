@@ -22,6 +22,21 @@ def test_start_in_penetration_is_refused_with_name_and_depth():
     dy.simulate(model, apart, 0.1)
 
 
+@pytest.mark.parametrize("found", [False, True])
+def test_a_step_that_fails_from_a_start_in_penetration_names_it_first(found):
+    mechanism = dy.Mechanism()
+    body = mechanism.add_body(cube(), name="cube", position=(0, 0, -0.25))  # half a metre deep
+    if found:
+        mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+        mechanism.collide()
+    else:
+        mechanism.add_contact(body, name="floor")
+    model = mechanism.finalize(H)
+
+    with pytest.raises(dy.ConvergenceError, match=r"^contact 'floor.*overlaps by 5.00e-01 m.*step"):
+        model.step(model.initial_state())
+
+
 def test_separated_bodies_move_by_their_masses():
     mechanism = dy.Mechanism(gravity=(0, 0, 0))
     a = mechanism.add_body(dy.Sphere(0.5, mass=1.0), name="a", position=(0, 0, 0))

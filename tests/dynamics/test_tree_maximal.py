@@ -208,8 +208,12 @@ def refused():
     yield m, "no springs, and the mechanism has 'rope'"
     yield pair(joint=dy.Spherical)[0], r"'second' \(spherical\) is no chain of hinges"
     yield pair(joint=dy.Helical, pitch=0.1)[0], r"'second' \(helical\) is no chain of hinges"
-    yield pair(limits=(-1.0, 1.0))[0], "'second' has limits"
-    yield pair(friction=1.0)[0], "'second' has friction"
+    yield (
+        pair(limits=(-1.0, 1.0), armature=0.1)[0],
+        r"'second' has armature, limits.*without=\['armature', 'limits'\].*least_q=",
+    )
+    yield pair(friction=1.0)[0], r"'second' has friction.*without=\['friction'\].*out$"
+    yield pair(servo=dy.PositionServo(1.0))[0], "'second' has a servo.*actuated=False"
     yield pair(compliance=1e-3)[0], "'second' is compliant"
 
 

@@ -25,6 +25,8 @@ Float = NDArray[np.float64]
 
 #: Rows whose value is the coordinate of one hinge or slider.
 SINGLE = (kinds.TRANSLATION, kinds.ANGLE, kinds.HEADING_A, kinds.HEADING_B)
+#: Bounds that a joint of a mechanism may have.
+LIMITS = ("limits", "velocity_limits", "control_limits")
 
 
 def fill(tree: Tree, mechanism: Mechanism) -> None:
@@ -82,14 +84,27 @@ def _refuse_parts(mechanism: Mechanism, counted: set[Hashable]) -> None:
                 "Prismatic, Cylindrical, Planar, PlanarAxis, FixedOrientation, FreeAxis and "
                 "Universal"
             )
-        for what in ("friction", "armature"):
-            if getattr(joint, what).any():
-                raise ValueError(f"{label} has {what}, which a tree has not: leave it out")
-        for what in ("limits", "velocity_limits", "control_limits", "servo"):
-            if getattr(joint, what) is not None:
-                raise ValueError(f"{label} has {what}, which a tree has not: leave it out")
+        _refuse_properties(joint)
         if joint.soft:
             raise ValueError(f"{label} is compliant, and the joints of a tree are rigid")
+
+
+def _refuse_properties(joint: Joint) -> None:
+    """Refuse properties of joints that trees do not have, with the options that leave them out."""
+    found = [what for what in ("friction", "armature") if getattr(joint, what).any()]
+    found += [what for what in LIMITS if getattr(joint, what) is not None]
+    if joint.servo is not None:
+        raise ValueError(
+            f"joint {joint.name!r} has a servo, and those of a tree have none: load a robot file "
+            "with actuated=False, or give no servo="
+        )
+    if found:
+        bounds = set(found) & set(LIMITS)
+        planners = "; planners have least_q=, most_q= and most_force= for limits" if bounds else ""
+        raise ValueError(
+            f"joint {joint.name!r} has {', '.join(found)}, and those of a tree have none: load a "
+            f"robot file with without={found}, or leave them out{planners}"
+        )
 
 
 def _add(tree: Tree, joint: Joint) -> None:
