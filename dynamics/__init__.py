@@ -94,7 +94,14 @@ _LATER = {
 }
 
 # Modules that are public by a name of their own.
-_MODULES = {"gym": "control.gym", "integrators": "integrators", "io": "io", "zoo": "zoo"}
+_MODULES = {
+    "gym": "control.gym",
+    "integrators": "integrators",
+    "io": "io",
+    "rotation": "rotation",
+    "trajectory_optimization": "trajectory_optimization",
+    "zoo": "zoo",
+}
 
 __all__ = [
     "ConvergenceError",

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "align",
-    "as_numbers",
     "conjugate",
     "from_axis_angle",
     "from_matrix",
@@ -27,8 +26,12 @@ __all__ = [
     "to_matrix",
     "to_rotation_vector",
     "to_rpy",
-    "unit_vector",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
 
 Float = NDArray[np.float64]
 
@@ -76,7 +79,10 @@ def as_numbers(value: Any, shape: tuple[Any, ...], name: str) -> Float:
     if given.shape[max(given.ndim - len(last), 0) if last != shape else 0 :] != last:
         sizes = ["..." if n is ... else str(n) for n in shape]
         wanted = f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
-        raise ValueError(f"{name} has shape {given.shape}, it must be {wanted}")
+        hint = ""
+        if last == (4,) and given.shape[-2:] == (3, 3):
+            hint = ", a quaternion, scalar first: dynamics.rotation.from_matrix makes one"
+        raise ValueError(f"{name} has shape {given.shape}, it must be {wanted}{hint}")
     array = np.array(given, dtype=np.float64)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, not {value!r}")

@@ -81,6 +81,8 @@ __all__ = [
 
 #: Modules of interop that users reach by a short name, such as `gs.jax.solve`.
 _MODULES = ("jax", "pytensor", "qtqp", "torch")
+#: What `dir` lists as well.
+_LISTED = ("__version__", "ipopt", "kernels", *_MODULES)
 
 
 def __getattr__(name: str) -> Any:
@@ -88,10 +90,12 @@ def __getattr__(name: str) -> Any:
 
     if name in _MODULES:
         return import_module(f"graphsys.interop.{name}")
+    if name == "kernels":
+        return import_module("graphsys.kernels")
     if name not in _LATER:
         raise AttributeError(f"module 'graphsys' has no attribute {name!r}")
     return getattr(import_module(f"graphsys.{_LATER[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_LISTED])

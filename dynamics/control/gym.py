@@ -41,6 +41,11 @@ except ImportError:  # `Task` says so
 
 __all__ = ["MechanismEnv", "MechanismVectorEnv", "Task"]
 
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 Float = NDArray[np.float64]
 DRAWN = 100  #: Starts of an episode, until one is without overlap.
 
@@ -376,7 +381,10 @@ class MechanismEnv(Env):
     def __init__(self, task: Task, render_mode: str | None = None) -> None:
         _check_task(task)
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f'render_mode is {render_mode!r}, and must be "rgb_array" or None')
+            raise ValueError(
+                f'render_mode is {render_mode!r}, and must be "rgb_array" or None; '
+                "model.view(state) moves a robot in a browser"
+            )
         self.task, self.render_mode = task, render_mode
         self._sketch: Sketch | None = None
         rate = 1.0 / (task.skip * task.model.timestep)
@@ -384,6 +392,9 @@ class MechanismEnv(Env):
         self.observation_space, self.action_space = task.observation_space, task.action_space
         self._states, self._count = task.start.data[None].copy(), 0
         self._traces = [Trace(task.sensors)]
+
+    def __repr__(self) -> str:
+        return f"MechanismEnv({self.task!r})"
 
     @property
     def state(self) -> State:

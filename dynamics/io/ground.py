@@ -68,7 +68,7 @@ def add_ground(
             if friction is not None:
                 raise ValueError("friction= is that of the floor; give ground=True, too")
             for floor in floors:
-                notes.leave_out("geoms of the world", floor.name)
+                notes.leave_out("geoms of the world (they need ground= or collide=)", floor.name)
             return
     given = isinstance(ground, HalfSpace)
     for floor in floors if given else ():

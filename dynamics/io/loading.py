@@ -133,6 +133,8 @@ def load(
         For an MJCF file without ``mujoco`` installed, a USD file without ``usd-core``, and
         ``decompose=`` without ``coacd``.
     """
+    if str(path).lstrip().startswith("<"):
+        raise ValueError("load takes the name of a file, and not its text: write that to a file")
     path = Path(path)
     if base not in (None, "floating", "fixed"):
         raise ValueError(f'base is {base!r}, and must be "floating" or "fixed"')

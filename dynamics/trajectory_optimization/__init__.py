@@ -10,3 +10,7 @@ from dynamics.trajectory_optimization.plan import ContactPlan
 from dynamics.trajectory_optimization.variables import Contact
 
 __all__ = ["Contact", "ContactPlan", "Ground", "optimize"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -66,6 +66,13 @@ class ContactPlan:
     size: int
     rows: int
 
+    def __repr__(self) -> str:
+        return (
+            f"ContactPlan({self.time.size} control points to {self.time[-1]:.6g} s, "
+            f"{self.gaps.shape[1]} contacts, cost {self.cost:.4g}, defect {self.defect:.1e}, "
+            f"{self.iterations} iterations)"
+        )
+
     def save(self, path: str | Path) -> None:
         """Write the plan to a file.
 

@@ -38,3 +38,7 @@ __all__ = [
     "sphere_chain",
     "spherical_pendulum",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -41,6 +41,11 @@ from graphsys.system import System
 
 __all__ = ["library"]
 
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

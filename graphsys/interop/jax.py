@@ -28,6 +28,11 @@ from graphsys.interop.pattern import Pattern, check, number_of, pattern_of
 
 __all__ = ["solve"]
 
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 Array = NDArray[Any]
 
 TARGET = "graphsys_solve"

@@ -11,6 +11,10 @@ from graphsys.interop.pattern import Pattern, check
 __all__ = ["logdet", "solve"]
 
 
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> Any:
     """Solve A x = b in PyTensor.
 

@@ -15,6 +15,11 @@ from graphsys.symbolic import Symbolic
 
 __all__ = ["Choice", "linear_solver"]
 
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 Ints = NDArray[np.int64]
 
 

@@ -11,6 +11,11 @@ from graphsys.interop.pattern import Pattern, check, number_of, pattern_of
 
 __all__ = ["solve"]
 
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 #: The module torch and the operator, once they are loaded. A list, because PyTorch's compiler warns
 #: about `functools.cache`.
 _LOADED: list[tuple[Any, Any]] = []

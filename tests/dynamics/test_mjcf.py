@@ -330,7 +330,8 @@ def test_what_is_not_supported_is_named(tmp_path, mujoco):
         "sensors of type clock": ["s"],
         "option": ["density"],
         "armature of joints that turn freely": ["k"],
-        "limits of ball joints": ["k"], "geoms of the world": ["floor"],
+        "limits of ball joints": ["k"],
+        "geoms of the world (they need ground= or collide=)": ["floor"],
         "equalities that are not active": ["off"], "equalities of type joint": ["poly"],
     }  # fmt: skip
 

@@ -260,6 +260,8 @@ def test_a_utf16_file_is_read_and_its_entities_are_refused(tmp_path):
 
 
 def test_what_is_no_file_or_no_kind_or_no_base_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="load takes the name of a file, and not its text"):
+        dy.load("<robot name='text'/>")
     with pytest.raises(FileNotFoundError, match="there is no file"):
         dy.load(tmp_path / "none.urdf")
     (tmp_path / "robot.txt").write_text("<robot/>")

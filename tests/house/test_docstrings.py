@@ -1,6 +1,7 @@
 """Every public function and class of graphsys says what goes in and what comes out."""
 
 import ast
+import inspect
 import re
 
 import dynamics
@@ -8,7 +9,12 @@ import graphsys
 
 from .source import decorators, expect_none, files, is_kernel_file, tree
 
-PUBLIC = {*graphsys.__all__, *dynamics.__all__}
+PUBLIC = {
+    name
+    for package in (graphsys, dynamics)
+    for name in package.__all__
+    if not inspect.ismodule(getattr(package, name))
+}
 #: What public classes have their methods from, by module.
 BASES = {
     (f"{base.__module__.replace('.', '/')}.py", base.__name__)

@@ -71,10 +71,27 @@ def test_nor_does_one_that_imports_it_later():
 
 @pytest.mark.parametrize("package", LATER)
 def test_a_package_lists_what_it_exports_and_refuses_the_rest(package):
-    assert dir(package) == sorted(package.__all__)
+    assert dir(package) == sorted([*package.__all__, *getattr(package, "_LISTED", ())])
     assert all(getattr(package, name) is not None for name in package.__all__)
     with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'ask'"):
         getattr(package, "ask")  # noqa: B009
+
+
+#: Modules that users reach by a short name.
+SHORT = [f"gs.{name}" for name in ("ipopt", "jax", "pytensor", "qtqp", "torch")] + [
+    f"dy.{name}" for name in ("gym", "rotation", "trajectory_optimization", "zoo")
+]
+
+
+@pytest.mark.parametrize("short", SHORT)
+def test_a_module_lists_what_it_exports_and_no_imports(short):
+    package, name = short.split(".")
+    package = {"gs": graphsys, "dy": dynamics}[package]
+    module = getattr(package, name)
+
+    assert name in dir(package)
+    assert dir(module) == sorted(module.__all__)
+    assert all(callable(getattr(module, one)) for one in module.__all__)
 
 
 def unclear(parsed):

@@ -96,6 +96,12 @@ class Tree:
         """Check the gravity."""
         self.gravity = vector(self.gravity, "gravity")
 
+    def __repr__(self) -> str:
+        return (
+            f"Tree({len(self.bodies)} bodies, {len(self.joints)} joints, "
+            f"{len(self.constraints)} constraints)"
+        )
+
     @classmethod
     def from_mechanism(cls, mechanism: Mechanism) -> Tree:
         """Make the tree of a mechanism without loops and contacts.

@@ -48,6 +48,12 @@ class TreePlan:
     defect: float
     iterations: int
 
+    def __repr__(self) -> str:
+        return (
+            f"TreePlan({self.time.size - 1} steps to {self.time[-1]:.6g} s, cost {self.cost:.4g}, "
+            f"defect {self.defect:.1e}, {self.iterations} iterations)"
+        )
+
 
 #: Gap that stands for a step that cannot be solved.
 HUGE = 1e6

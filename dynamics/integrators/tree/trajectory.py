@@ -51,6 +51,12 @@ class TreeTrajectory:
     iterations: Int
     joints: tuple[Hashable, ...]
 
+    def __repr__(self) -> str:
+        return (
+            f"TreeTrajectory({len(self.joints)} joints, {self.time.size} states, "
+            f"{self.time[0]:.6g} s to {self.time[-1]:.6g} s)"
+        )
+
     def joint(self, label: Hashable) -> tuple[Float, Float]:
         """Coordinate and velocity of one joint.
 
