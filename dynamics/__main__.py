@@ -27,6 +27,13 @@ REFUSED = (
     OSError, ValueError, ImportError, OverflowError, MemoryError, BadZipFile, UnknownNameError,
     ConvergenceError,
 )  # fmt: skip
+#: What messages say for callers from Python, and the option that does it.
+OPTIONS = {
+    "dynamics.separate(model, state)": "--separate",
+    "dynamics.load(file, actuated=True)": "--actuated",
+    "base='fixed'": "--base fixed",
+    "least_radius=": "--least-radius",
+}
 WIDTH = 40  #: of the progress bar
 EVENTS = 10  #: that are printed
 
@@ -62,7 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             code, complaint = 130, "interrupted"
         except REFUSED as error:
             code, complaint = 1, str(error) or type(error).__name__
-            complaint = complaint.replace("dynamics.separate(model, state)", "--separate")
+            for python, option in OPTIONS.items():
+                complaint = complaint.replace(python, option)
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         _complain("warning", message)
     if complaint:

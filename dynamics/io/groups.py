@@ -197,5 +197,5 @@ def _incomplete(group: Group, found: Description) -> str:
     lacks = "no mass" if group.mass <= 0.0 else "no inertia about some axis"
     way_out = "give it mass and inertia, fix it to a link with some, or load with least_radius="
     if group.links[0][0].name in found.roots:
-        way_out = "it is the root: load it with base='fixed', or " + way_out
+        way_out = "load it with base='fixed', for it is the root, or " + way_out
     return f"link {group.name!r} moves and has {lacks}: {way_out}"

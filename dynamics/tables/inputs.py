@@ -33,6 +33,11 @@ def check_driven(model: Model, names: Iterable[Hashable]) -> None:
             text = f"{name!r} is not actuated; actuated are {list(model.tables.control_start)}"
             if name in model.mechanism.actuators:
                 text = f"{name!r} is an actuator of the file: use model.controls({{{name!r}: ...}})"
+            elif name in model.mechanism.joints:
+                text += (
+                    "; a motor comes from actuated=True or servo= of the joint, or from "
+                    "dynamics.load(file, actuated=True)"
+                )
             raise UnknownNameError(text)
 
 

@@ -248,9 +248,10 @@ def test_joints_on_loops_are_set_with_all_others(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["info", "none.urdf"], "there is no file"),
-        (["info", "{urdf}"], "'base' moves and has no mass: it is the root: load it with base="),
+        (["info", "{urdf}"], "'base' moves and has no mass: load it with --base fixed"),
         (["simulate", "{urdf}", "--base=fixed", "--set", "knee=1"], "there is no joint 'knee'"),
         (["simulate", "{urdf}", "--base=fixed", "--set", "hip=1,2"], "joint 'hip'"),
+        (["simulate", "{urdf}", "--base=fixed", "--controls", "hip=1"], "or from --actuated"),
         (["simulate", "{urdf}", "--base=fixed", "--every=0"], "every is 0"),
         (["view", "{urdf}", "{urdf}", "--base=fixed"], "holds no trajectory"),
         (["simulate", "{urdf}", "--base=fixed", "--seconds=0.1", "--out", "none/x.npz"],
