@@ -620,16 +620,16 @@ def splu(
     Raises
     ------
     SingularPivotError
-        If the matrix is singular; its `node` is a row without a pivot. scipy raises a
-        RuntimeError.
+        If the matrix is singular; the error's attribute `node` is a row without a pivot. scipy
+        raises a RuntimeError.
     ValueError, TypeError
         If A is not square, finite and of numbers.
 
     Notes
     -----
-    Factors take little time once. The first `FactorizedMatrix.refactorize` takes longer than later
+    The first `FactorizedMatrix.refactorize` takes longer than the first factorization and later
     ones, because it analyzes the pattern. Factors of float32 and complex64 are in double precision
-    before it, but for matrices with much fill-in, and in single precision after it: rows far
+    before it, except for matrices with much fill-in, and in single precision after it: rows far
     smaller than others may lose digits then, as with SuperLU.
 
     Examples
