@@ -40,7 +40,7 @@ def solver(system, symbolic):
 
 
 def stepper(space):
-    """``step(x, control)``: (q, q') of a tree behind a step, of a `JointSpace`."""
+    """``step(x, control)``: (q, q') of a tree after a step, for a `JointSpace`."""
     model = space.model
 
     def state_of(x):

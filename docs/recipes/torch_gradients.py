@@ -25,7 +25,7 @@ class Solve(torch.autograd.Function):
 
 
 class Step(torch.autograd.Function):
-    """(q, q') of a tree behind a step: ``Step.apply(x, control, space)``, a `JointSpace`."""
+    """(q, q') of a tree after a step: ``Step.apply(x, control, space)``, a `JointSpace`."""
 
     @staticmethod
     def forward(ctx, x, control, space):
