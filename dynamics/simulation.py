@@ -120,21 +120,20 @@ def simulate(
     ------
     ConvergenceError
         Where a step's equations were not solved, or the accuracy was not reached by the shortest
-        intervals; ``error.trajectory`` is the motion before it. So
-        it is of what a controller or an event raises, which comes through, and of Ctrl-C. A note
-        of the exception names the event.
+        intervals; ``error.trajectory`` is the motion before it. Exceptions of a controller or an
+        event are raised again with the same attribute; a note names the event.
     KeyboardInterrupt
-        By Ctrl-C in the main thread, within about 0.1 s or a step. The model stays usable.
+        By Ctrl-C in the main thread, within about 0.1 s or one step; ``error.trajectory`` is the
+        motion before it. The model stays usable.
     InconsistentStateError
         Where the first state violates the constraints: see `Model.assemble`.
     TypeError
         For an event that is no function.
     ValueError
-        For a start, times and controls that make no sense, controls beside a controller, and tables
-        of fewer rows than steps. For
-        an accuracy that is not positive, that Newton's tolerance does not allow, or of a model in
-        the papers' form or of `compose`. For an event that gives no finite number, and for events
-        of a model in the papers' form.
+        For a start, times and controls that make no sense, controls together with a controller, and
+        tables of fewer rows than steps. For an accuracy that is not positive or less than Newton's
+        tolerance allows. For an event that returns no finite number. Models in the papers' form
+        take neither accuracy nor events, those of `compose` no accuracy.
     """
     steps = _steps(model, seconds, every)
     if accuracy is not None:

@@ -256,7 +256,7 @@ class Condensation(Sealed):
             raise ValueError("x is not finite")
         columns: Array = np.zeros(shape, self.dtype) if b is None else self._vectors(b)
         if columns.shape != shape:
-            raise ValueError(f"b has shape {columns.shape}, beside this x it must be {shape}")
+            raise ValueError(f"b has shape {columns.shape}, with this x it must be {shape}")
         count = 1 if columns.ndim == 1 else columns.shape[1]
         flat = columns.ravel(order="F")
         solution = self._eliminated.expand(flat, known.ravel(order="F"), count)

@@ -248,7 +248,7 @@ def _pivots(symbolic: Symbolic) -> Iterator[Fact]:
     if failed.size:
         yield (
             "put later",
-            f"{_some(failed.size, 'node')} behind all neighbours, for the pivot block was singular "
+            f"{_some(failed.size, 'node')} after all neighbours, because the pivot block was singular "
             f"in an earlier order: {_labels(graph, failed)}",
         )
     if precedence.short.size:

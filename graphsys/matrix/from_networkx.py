@@ -41,7 +41,7 @@ def attribute_blocks(
         raise TypeError(f"graph is a {type(graph).__name__}: only networkx has attributes")
     if not graph.is_directed() and not symmetric:
         raise TypeError(
-            "an undirected edge does not tell block (u, v) from block (v, u): "
+            "an undirected edge has one block for both (u, v) and (v, u): "
             "give a DiGraph, or symmetric=True"
         )
     blocks = {}

@@ -188,7 +188,7 @@ def test_a_node_whose_pivot_failed_is_said_to_be_put_later():
     system[5, 5] = [[1.0, 1.0], [1.0, 1.0]]  # singular by its values, not by its zeros
     after = symbolic.analyze(system.graph, values=system.values, after_all=frozenset([5]))
 
-    assert facts(after)["put later"].startswith("1 node behind all neighbours")
+    assert facts(after)["put later"].startswith("1 node after all neighbours")
     assert facts(after)["put later"].endswith(": 5")
 
 

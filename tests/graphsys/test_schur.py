@@ -209,7 +209,7 @@ def test_nodes_and_vectors_are_checked():
         condensed.reduce(np.zeros(5))
     with pytest.raises(ValueError, match=r"x has shape \(6,\), it must be \(2,\) or \(2, k\)"):
         condensed.expand(np.zeros(6))
-    with pytest.raises(ValueError, match=r"b has shape \(6, 2\), beside this x it must be \(6,\)"):
+    with pytest.raises(ValueError, match=r"b has shape \(6, 2\), with this x it must be \(6,\)"):
         condensed.expand(np.zeros(2), np.zeros((6, 2)))
     with pytest.raises(ValueError, match="values has shape"):
         condensed.refactorize(np.zeros(3))
