@@ -1,4 +1,4 @@
-"""How thin may an arch be? Stones that lean on each other by faces, edges and friction.
+"""Contacts of convex hulls: an arch of stones stands by friction, a thinner one falls.
 
 python docs/examples/arch.py [--plot docs/gallery/arch.png]
 """

@@ -1,4 +1,4 @@
-"""Which torques let a planar biped hop 0.3 m ahead, with the least integral of their squares?
+"""Trajectory optimization: a planar biped hops 0.3 m ahead with the least squared torques.
 
 It stands, flies and lands by a schedule: both feet are pinned to the ground, then free, then pinned
 where they are to land, an impact without a bounce.

@@ -1,4 +1,4 @@
-"""Which force swings a pole up from a cart, with the least integral of its square?
+"""Trajectory optimization: swing-up of a cart-pole with the least integral of squared forces.
 
 Kelly's cart-pole (SIAM Review 59, 2017, sec. 6): 1 m to the right in 2 s, at most 20 N. States at
 the ends of Simpson steps and forces are the variables; scipy's SLSQP has the exact derivatives of

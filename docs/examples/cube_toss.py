@@ -1,4 +1,4 @@
-"""How does a real cube fall? Its friction on a table, found from recorded tosses by gradients.
+"""System identification: friction of a cube on a table from recorded tosses, by gradients.
 
 python docs/examples/cube_toss.py [--plot docs/gallery/cube_toss.png]
 """

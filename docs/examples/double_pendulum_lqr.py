@@ -1,4 +1,4 @@
-"""Can a torque in the elbow alone hold a double pendulum upright?
+"""Linear-quadratic regulator of an acrobot: the torque in its elbow holds it upright.
 
 The acrobot of Bruedigam and Manchester (ICRA 2021): links of 1 m and 2 m, 1 kg each, one torque
 between them. They cost every body's angle and spin; here these are mapped to joint coordinates.

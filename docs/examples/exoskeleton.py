@@ -1,4 +1,4 @@
-"""Which gains of an exoskeleton spare a spastic elbow? Algorithm 8 of Bruedigam et al. (2023).
+"""Largest gains of an exoskeleton that spare a spastic elbow: Bruedigam et al. 2023, Algorithm 8.
 
 python docs/examples/exoskeleton.py [exoskeleton.urdf] [--plot docs/gallery/exoskeleton.png]
 """

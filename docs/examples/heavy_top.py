@@ -1,4 +1,4 @@
-"""A heavy top in steady precession, seen from a point on its rim: does it go round in time?
+"""Steady precession of a heavy top by the dual-quaternion integrator, compared with the formula.
 
 The reference point of the integrator lies neither at the centre of mass nor at the tip, so rotation
 and translation are coupled in the 6 x 6 inertia; the tip is held by a spherical joint.

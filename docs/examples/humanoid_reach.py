@@ -1,4 +1,4 @@
-"""Which torques bring a humanoid's left hand to a ball while it stands on its right foot?
+"""Trajectory optimization: a humanoid on its right foot brings its left hand to a ball.
 
 The foot is the root of the tree and does not move; forces at its corners keep to friction cones,
 so that it could not tip or slip (Fan, Schultz and Murphey 2018, section 6.3).

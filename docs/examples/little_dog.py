@@ -1,4 +1,4 @@
-"""How does LittleDog walk over two gaps, each 0.06 m wide and deeper than its legs reach?
+"""Contact-implicit trajectory optimization: LittleDog walks over two gaps of 0.06 m each.
 
 No contact is scheduled. It moves 0.35 m in 1.4 s, from rest to rest (Fan, Schultz and Murphey 2018,
 section 6.2).

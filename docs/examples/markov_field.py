@@ -1,4 +1,4 @@
-"""Two coupled fields on a map, seen here and there: how strongly do they go together?
+"""Gaussian Markov random field: the coupling of two fields on a map by maximum likelihood.
 
 A Gaussian Markov random field, density exp(-x^T Q x / 2): places are nodes with the values of both
 fields, edges tie neighbours. Q is the Kronecker product of Laplacian + RANGE^-2 and C^-1, where C

@@ -1,4 +1,4 @@
-"""A plane frame of eight storeys under wind and dead load: how far does it sway, what holds it?
+"""Stiffness method: sway and reactions of a plane frame of eight storeys under wind and dead load.
 
 Joints are nodes, named by their place (x, y) in m, with displacements (u, w, rotation); beams after
 Euler and Bernoulli are edges. A clamped support does not move: its block has size 0.

@@ -1,9 +1,9 @@
-"""Where was the robot? Levenberg-Marquardt on a pose graph: a helix, or a file in g2o format.
+"""Levenberg-Marquardt on a pose graph: a helix, or a file in g2o format.
 
-A pose X = [R t; 0 1] is a node, what pose i saw of pose j an edge. Its error is what that lacks of
-X_i^-1 X_j: in g2o the translation and the quaternion's vector part of E = seen^-1 X_i^-1 X_j.
-The first pose is held, by block size 0: all that is seen is relative, and to tie it down by a prior
-would need a weight. The start is that of `chordal.py`: odometry drifts too far with many loops.
+A pose X = [R t; 0 1] is a node, a measurement of pose j in the frame of pose i an edge. The error
+of an edge is that of g2o: translation and vector part of the quaternion of E = seen^-1 X_i^-1 X_j.
+Measurements are relative, so the first pose is held, by block size 0; a prior would need a weight.
+The start is that of `chordal.py`: odometry drifts too far with many loops.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Newton power flow on an IEEE network: which voltages bring everybody the power asked for?
+"""Newton power flow on an IEEE network: voltages of all buses for given loads and generation.
 
 Buses are nodes, lines edges. At a load bus the angle and the log magnitude of the voltage are
 unknown, at a generator bus the angle, at the slack bus nothing: block sizes 2, 1, 0. The first

@@ -1,4 +1,4 @@
-"""Which hip and knee torques let Spring Flamingo jump over an obstacle of 0.16 m?
+"""Contact-implicit trajectory optimization: Spring Flamingo jumps over an obstacle of 0.16 m.
 
 No contact is scheduled: heels and toes may touch the ground when and where Ipopt chooses. It walks
 at 0.26 m/s at the start, and moves 0.9 m in 1 s (Fan, Schultz and Murphey 2018, section 6.1).

@@ -1,4 +1,4 @@
-"""A torpedo under water: does it right itself, and how fast does its propeller drive it?
+"""Rigid body with added mass: a torpedo under water rights itself and reaches a steady speed.
 
 The water that moves with the hull makes it heavier sideways than forward, which only a full 6 x 6
 inertia can say. Weight acts at the centre of mass, buoyancy above it; drag and fins are a function.
