@@ -10,6 +10,7 @@ Markdown stays readable on a code host. While Sphinx reads a page, this file add
 """
 
 import contextlib
+import functools
 import importlib
 import inspect
 import re
@@ -60,9 +61,11 @@ PACKAGES = {
     "dy": "dynamics",
     "integrators": "dynamics.integrators",
     "trajectory_optimization": "dynamics.trajectory_optimization",
+    **{f"gs.{name}": f"graphsys.{name}" for name in ("ipopt", "jax", "pytensor", "qtqp", "torch")},
+    **{f"dy.{name}": f"dynamics.{name}" for name in ("gym", "rotation")},
 }
-#: A name in the first column of a table of api.md, such as `gs.System`.
-NAME = re.compile(r"`(gs|dy|integrators|trajectory_optimization)\.(\w+)`")
+#: A name in the first column of a table of api.md, such as `gs.System` or `gs.jax.solve(...)`.
+NAME = re.compile(rf"`({'|'.join(map(re.escape, reversed(PACKAGES)))})\.(\w+)(?:\([^`]*\))?`")
 
 
 def menu():
@@ -93,7 +96,8 @@ def objects():
         found = []
         for first in re.findall(r"^\| (`.*?) \|", text, re.M):
             for short, name in NAME.findall(first):
-                thing = getattr(importlib.import_module(PACKAGES[short]), name)
+                top, *path = [*PACKAGES[short].split("."), name]
+                thing = functools.reduce(getattr, path, importlib.import_module(top))
                 if not inspect.ismodule(thing) and (short, name) not in seen:
                     seen.add((short, name))
                     kind = "class" if inspect.isclass(thing) else "function"
@@ -111,6 +115,8 @@ def write_reference():
         for package, name, kind in found:
             title = f"{package}.{name}"
             text = f"{title}\n{'=' * len(title)}\n\n.. auto{kind}:: {title}\n"
+            if kind == "class" and package == "dynamics.gym":  # gymnasium documents its own methods
+                text += "   :no-inherited-members:\n"
             page = folder / f"{title}.rst"
             there.discard(page)
             if not page.exists() or page.read_text(encoding="utf-8") != text:
