@@ -106,6 +106,12 @@ def objects():
     return groups
 
 
+def entry(package, name):
+    """Name of an object in the menu, with the module that users reach by a short name."""
+    short = next(short for short, path in PACKAGES.items() if path == package)
+    return f"{short.partition('.')[2]}.{name}" if "." in short else name
+
+
 def write_reference():
     """One page per public object, in reference/objects, where git ignores them."""
     folder = DOCS / "reference" / "objects"
@@ -253,7 +259,7 @@ def adapted(name, text):
         text = linked(text)
         for title, found in objects():
             if found:
-                entries = [f"{n} <reference/objects/{p}.{n}>" for p, n, _ in found]
+                entries = [f"{entry(p, n)} <reference/objects/{p}.{n}>" for p, n, _ in found]
                 text += toctree(entries, title)
         return text + toctree(menu()["api"], "Words and layouts")
     pages = menu().get(name)

@@ -248,8 +248,8 @@ def _pivots(symbolic: Symbolic) -> Iterator[Fact]:
     if failed.size:
         yield (
             "put later",
-            f"{_some(failed.size, 'node')} after all neighbours, because the pivot block was singular "
-            f"in an earlier order: {_labels(graph, failed)}",
+            f"{_some(failed.size, 'node')} after all neighbours, because the pivot block was "
+            f"singular in an earlier order: {_labels(graph, failed)}",
         )
     if precedence.short.size:
         verb = "finds" if precedence.short.size == 1 else "find"

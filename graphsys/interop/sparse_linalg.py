@@ -24,6 +24,7 @@ from graphsys.kernels.single.entries import PLACED, UNSYMMETRIC
 from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import canonical
+from graphsys.numeric.measures import linear_operator
 from graphsys.numeric.one_pass_lu import EXPENSIVE, GOOD, OnePassLU
 from graphsys.numeric.small_matrix import SmallFactor
 from graphsys.numeric.sparse_lu import SparseLUFactor
@@ -88,10 +89,10 @@ def _without_a_meaning(name: str) -> property:
 class FactorizedMatrix:
     """Factorization of a scipy sparse matrix, as `scipy.sparse.linalg.SuperLU`; made by `splu`.
 
-    The first matrix gets factors that take little time once: sparse LU factors whose pivots are
-    chosen while it is eliminated, block by block of its block triangular form. Matrices with more
-    fill-in get a `Factor`, with a node for rows of similar patterns, wherever they stand. The first
-    `refactorize` analyzes the pattern for factors that take little time to repeat.
+    The first factorization chooses pivots and computes sparse LU factors in one pass, block by
+    block of the block triangular form. Matrices with more fill-in get a `Factor`, with a node for
+    rows of similar patterns, wherever they stand. The first `refactorize` analyzes the pattern, so
+    that later ones repeat only the arithmetic.
 
     Parameters
     ----------
@@ -112,8 +113,8 @@ class FactorizedMatrix:
         The matrix in blocks.
     factor : Factor
         Factorization of the whole matrix, with determinant, inertia, selected inverse and more.
-        It takes every matrix of the pattern, with rows in their own order. Where other factors
-        solve it is made when it is first asked for.
+        It takes every matrix of the pattern, with rows in their own order. If `solve` uses other
+        factors, its first use factorizes the matrix once more.
     """
 
     L, U, perm_c, perm_r = map(_without_a_meaning, ("L", "U", "perm_c", "perm_r"))
@@ -420,6 +421,15 @@ class FactorizedMatrix:
         if factor is None or self._stale:
             factor = self.factor
         return np.asarray(factor.solve(rhs, trans))
+
+    def as_linear_operator(self) -> Any:
+        """The inverse as a `scipy.sparse.linalg.LinearOperator`: a preconditioner, or ``OPinv``.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator, shape (N, N)
+        """
+        return linear_operator(self.solve, self.shape, self.dtype)
 
     def refactorize(self, A: Any) -> None:
         """Factorize another matrix of the same pattern; scipy has no such method.

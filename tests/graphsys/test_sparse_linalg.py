@@ -39,6 +39,28 @@ def rounding(A, x):
 SHAPES = [(40,), (40, 1), (40, 3)]
 
 
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_factors_are_a_linear_operator_of_iterative_methods(dtype):
+    A = matrix(dtype=dtype)
+    A = csc_array(A + A.conj().T)  # 6 on the diagonal: positive definite, or shifted so
+    operator = gs.splu(A).as_linear_operator()
+    b = np.random.default_rng(1).normal(size=(40, 2)).astype(dtype)
+
+    assert operator.shape == A.shape and operator.dtype == A.dtype
+    x = np.linalg.solve(A.toarray(), b)
+    assert np.abs(operator @ b - x).max() <= rounding(A, x)
+    adjoint = np.linalg.solve(A.toarray().conj().T, b)
+    assert np.abs(operator.H @ b - adjoint).max() <= rounding(A, adjoint)
+    steps = []
+    x, failed = sla.gmres(A, b[:, 0], M=operator, rtol=1e-12, callback=steps.append,
+                          callback_type="pr_norm")  # fmt: skip
+    assert failed == 0 and len(steps) <= 2
+
+    least = sla.eigsh(A, 1, sigma=0.0, OPinv=operator, return_eigenvectors=False)
+    every = np.linalg.eigvalsh(A.toarray())
+    assert abs(least[0] - every[abs(every).argmin()]) < 1e-10
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtypes", [(float, float), (float, complex), (complex, float), (int, int)])
 def test_spsolve_gives_what_scipy_gives(shape, dtypes):
