@@ -124,7 +124,7 @@ class Actions:
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("robots", nargs="*", default=list(ROBOTS))
     parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args()

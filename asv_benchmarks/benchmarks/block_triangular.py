@@ -13,6 +13,7 @@ import graphsys as gs
 from .clock import fastest
 from .linear_programs import PROGRAMS, optimal_basis
 from .suitesparse import KLU
+from .usage import answer_help
 
 
 def production_basis(periods, products, machines, seed=0):
@@ -149,4 +150,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

@@ -17,6 +17,8 @@ import numpy as np
 from benchmarks import cases, clock
 from graphsys import kernels
 
+from .usage import answer_help
+
 ROWS = (
     ("chain", 10), ("tree", 10), ("ladder", 10), ("net", 16), ("chain", 100), ("tree", 100),
     ("ladder", 100), ("mixed tree", 100), ("body/joint chain", 20), ("body/joint tree", 20),
@@ -108,4 +110,5 @@ def main(rows):
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main([(sys.argv[1], int(sys.argv[2]))] if len(sys.argv) > 2 else ROWS)

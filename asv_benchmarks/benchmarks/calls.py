@@ -9,6 +9,8 @@ import time
 
 import dynamics as dy
 
+from .usage import answer_help
+
 SCENES = {
     "cart-pole": dy.zoo.cart_pole,
     "quadruped": dy.zoo.quadruped,
@@ -84,4 +86,5 @@ def main(names):
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main(sys.argv[1:])

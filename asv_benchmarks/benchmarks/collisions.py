@@ -226,7 +226,7 @@ def show_depths(names, seconds):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("scenes", nargs="*", default=list(SCENES))
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seconds", type=float, help="of motion, by default those of the table")

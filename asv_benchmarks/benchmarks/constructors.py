@@ -12,6 +12,7 @@ import graphsys as gs
 from .clock import fastest
 from .networks import loops
 from .pardiso import Pardiso
+from .usage import answer_help
 
 GRAPHS = {
     "poses": (loops(30_000, 5_000), 30_000),
@@ -82,4 +83,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

@@ -14,6 +14,7 @@ import dynamics as dy
 from dynamics import rotation
 
 from .contact_peers import SECONDS, H, Scene, show
+from .usage import answer_help
 
 WORLD = """<mujoco><option timestep="{h!r}" integrator="Euler" cone="elliptic"/>
 <worldbody><geom type="plane" size="500 500 1" friction="{friction} 0 0" {contact}/>{bodies}
@@ -195,6 +196,7 @@ def show_long_chains():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     show_long_chains()
     chains = [chain_scene(n, degrees) for degrees in (0, 30) for n in (1, 5, 20, 44)]
     show([box_scene(), *chains])

@@ -132,7 +132,7 @@ class CubeTosses:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", nargs="?")
     print("friction; means of widths, degrees: landed, at rest; same face; median; depth, m")
     for name, *numbers in table(read(parser.parse_args().folder)):

@@ -16,6 +16,8 @@ from scipy.sparse import coo_array
 import graphsys as gs
 from graphsys.families import random_system
 
+from .usage import answer_help
+
 #: Rounds of all orders in turns, and CPU seconds of a batch of calls.
 ROUNDS, BATCH = 60, 2e-3
 
@@ -90,4 +92,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

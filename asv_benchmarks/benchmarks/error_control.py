@@ -10,6 +10,8 @@ import numpy as np
 
 import dynamics as dy
 
+from .usage import answer_help
+
 RECORD = 0.05  #: s
 
 
@@ -127,4 +129,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

@@ -12,6 +12,8 @@ import numpy as np
 from benchmarks.step import SECONDS, calm, run
 from dynamics import rotation
 
+from .usage import answer_help
+
 
 def exudyn_chain(model, state, joint):
     """A function that simulates ten seconds from the same poses at rest: seconds of CPU it took."""
@@ -74,4 +76,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

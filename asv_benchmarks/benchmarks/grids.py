@@ -18,6 +18,7 @@ from . import clock
 from .interface import analyzed
 from .networks import Blocks
 from .pardiso import Pardiso
+from .usage import answer_help
 
 #: Least CPU seconds of each solver.
 SECONDS = 4.0
@@ -156,4 +157,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

@@ -17,6 +17,8 @@ import numpy as np
 
 from benchmarks import cases
 
+from .usage import answer_help
+
 ROWS = (
     ("chain", 10, 6), ("chain", 100, 6), ("tree", 100, 6), ("ladder", 100, 6),
     ("body/joint chain", 200, 6), ("body/joint tree", 200, 6), ("mixed tree", 100, 6),
@@ -173,4 +175,5 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main(sys.argv[1:])

@@ -136,7 +136,7 @@ def show_device():
 
 def main():
     """Print the rows of a table of docs/from_jax.md."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--device", action="store_true", help="on JAX's default device")
     if parser.parse_args().device:
         return show_device()

@@ -9,6 +9,8 @@ import time
 
 import dynamics as dy
 
+from .usage import answer_help
+
 TREES = (10, 30, 100)
 LOOPS = {
     "four-bar": dy.zoo.four_bar,
@@ -68,4 +70,5 @@ def main(names):
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main(sys.argv[1:])

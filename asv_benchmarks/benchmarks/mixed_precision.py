@@ -5,6 +5,7 @@ import numpy as np
 from . import cases
 from .clock import fastest
 from .pardiso import Pardiso
+from .usage import answer_help
 
 ROWS = [("net", 900), ("net", 10_000), ("crystal", 216), ("crystal", 1_000), ("net", 40_000)]
 ROWS += [("crystal", 3_375), ("crystal", 8_000)]
@@ -61,6 +62,7 @@ class MixedPrecision:
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     for family, nodes in ROWS:
         double, mixed = seconds(family, nodes)
         peer = seconds_of_pardiso(family, nodes)

@@ -21,6 +21,7 @@ from .interface import Solver, analyzed
 from .pardiso import Pardiso
 from .peers import SuperLU
 from .suitesparse import CHOLMOD, KLU, UMFPACK
+from .usage import answer_help
 
 #: A solution with a larger componentwise backward error is no solution.
 WRONG = 1e-9
@@ -290,4 +291,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

@@ -10,6 +10,7 @@ import numpy as np
 import dynamics as dy
 from dynamics import zoo
 
+from .usage import answer_help
 from .work_precision import seconds_of, twelve
 
 KINKED = {"angles": np.r_[0.5 * np.pi, 0.3, np.zeros(48)]}
@@ -60,4 +61,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

@@ -141,6 +141,6 @@ class AgainstMujoco:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("path", nargs="?")
     show([scene(walking, parser.parse_args().path) for walking in (False, True)])

@@ -23,6 +23,7 @@ import graphsys as gs
 
 from .block_triangular import circuit
 from .clock import fastest
+from .usage import answer_help
 
 #: Least CPU seconds of each function.
 SECONDS = 0.3
@@ -215,4 +216,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

@@ -16,6 +16,7 @@ import graphsys as gs
 
 from .clock import fastest
 from .scipy_functions import laplacian
+from .usage import answer_help
 
 #: Least CPU seconds of each function.
 SECONDS = 0.1
@@ -122,4 +123,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

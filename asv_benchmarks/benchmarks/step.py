@@ -11,6 +11,8 @@ import numpy as np
 import dynamics as dy
 from dynamics.zoo import double_four_bar, four_bar_windows, pendulum, rhombic_chain
 
+from .usage import answer_help
+
 SECONDS = 10.0
 BODY = """<body pos="{x} 0 0"><joint type="{kind}" axis="0 1 0"/>
 <geom type="box" size=".5 .05 .05" pos=".5 0 0" mass="1"/>{inside}</body>"""
@@ -168,4 +170,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

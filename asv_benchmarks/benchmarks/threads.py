@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from . import cases
+from .usage import answer_help
 
 ROWS = [("net", 900), ("net", 10_000), ("crystal", 216), ("crystal", 1_000), ("crystal", 3_375)]
 
@@ -39,6 +40,7 @@ class TwoThreads:
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     for family, nodes in ROWS:
         one, two = seconds(family, nodes)
         print(f"{family} {nodes}: {1e3 * one:.2f} ms, {1e3 * two:.2f} ms, {one / two:.2f}x")

@@ -15,6 +15,8 @@ from dynamics.errors import ConvergenceError
 from dynamics.trajectory_optimization import Ground
 from dynamics.trajectory_optimization.transcription import Task, Transcription
 
+from .usage import answer_help
+
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 NAMES = ["spring_flamingo", "little_dog", "humanoid_reach"]
 
@@ -77,4 +79,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

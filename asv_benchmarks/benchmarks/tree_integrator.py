@@ -23,6 +23,7 @@ from dynamics.integrators.tree.linearization import (
 from dynamics.integrators.tree.twists import revolute
 
 from . import clock
+from .usage import answer_help
 
 PICTURE = Path(__file__).parents[2] / "docs" / "gallery" / "tree_integrator.png"
 TIMESTEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06]
@@ -344,4 +345,5 @@ def main(count=1000):
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

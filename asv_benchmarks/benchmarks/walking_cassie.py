@@ -162,7 +162,7 @@ def run_ours(model, state, table):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("path")
     parser.add_argument("--within")
     given = parser.parse_args()

@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "docs/examples"))
 import five_bar_quadruped
 import jansen_walker
 
+from .usage import answer_help
+
 SECONDS = 6.0
 TIGHT = 'solref="0.0002 1" solimp="0.9999 0.9999 0.001"'
 
@@ -192,4 +194,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

@@ -16,6 +16,8 @@ import dynamics as dy
 from benchmarks import motion_peers as peers
 from dynamics import zoo
 
+from .usage import answer_help
+
 PICTURE = Path(__file__).parents[2] / "docs" / "gallery" / "work_precision.png"
 FREE = {"largest_turn": 2.4, "tolerance": 1e-11}  # rad: every step is one step
 LEVELS = (1e-3, 1e-6, 1e-9)  # rad
@@ -221,4 +223,5 @@ def main():
 
 
 if __name__ == "__main__":
+    answer_help(__doc__)
     main()

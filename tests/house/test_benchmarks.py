@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from .source import ROOT
+from .source import ROOT, expect_none
 
 
 @pytest.fixture
@@ -33,3 +33,12 @@ def test_every_class_fills_a_cache_of_its_own(against):
     assert len(classes) >= 9
     assert len(set(lines)) == len(classes)
     assert all(cls.__name__ in inspect.getsource(cls.setup_cache) for cls in classes)
+
+
+def test_benchmarks_that_run_as_modules_answer_help():
+    folder = ROOT / "asv_benchmarks" / "benchmarks"
+    scripts = [p for p in folder.glob("*.py") if '\nif __name__ == "__main__":' in p.read_text()]
+
+    assert len(scripts) > 20
+    answers = ("    answer_help(__doc__)\n", "ArgumentParser(description=__doc__")
+    expect_none([p.name for p in scripts if not any(one in p.read_text() for one in answers)])
