@@ -3,7 +3,7 @@
 python docs/examples/arch.py [--plot docs/gallery/arch.png]
 """
 
-import sys
+import argparse
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,6 +43,9 @@ def arch(thickness, friction=0.8):
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--plot", help="file for a picture")
+    plot = parser.parse_args().plot
     fallen, (_, axes) = [], plt.subplots(1, 2, figsize=(8, 2.6), layout="constrained")
     for ax, thickness in zip(axes, (0.107, 0.1)):
         model, (corners, _, _) = arch(thickness), stone(thickness)
@@ -55,4 +58,4 @@ if __name__ == "__main__":
         ax.set(title=f"{thickness:g} m thick, after 0.5 s", aspect="equal", ylim=(0, 1.1))
     print("the top stone falls {:.0e} m and {:.2f} m".format(*fallen))
     assert fallen[0] < 1e-6 < 0.1 < fallen[1]
-    plt.savefig(sys.argv[2]) if "--plot" in sys.argv else None
+    plt.savefig(plot) if plot else None

@@ -5,7 +5,7 @@ where they are to land, an impact without a bounce.
 python docs/examples/biped_hop.py [docs/gallery/biped_hop.png]
 """
 
-import sys
+import argparse
 
 import numpy as np
 
@@ -52,8 +52,11 @@ def main():
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("plot", nargs="?", help="file for a picture")
+    plot = parser.parse_args().plot
     phases, hop = main()
     print(f"{hop.iterations} iterations, cost {hop.cost:.1f} N^2 m^2 s, gap {hop.defect:.0e}")
     assert hop.defect < 1e-5
-    if sys.argv[1:]:
-        plot_plan(hop, phases[0]).savefig(sys.argv[1], dpi=110)
+    if plot:
+        plot_plan(hop, phases[0]).savefig(plot, dpi=110)

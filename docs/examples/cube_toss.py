@@ -41,7 +41,7 @@ def identify(tosses, guess=0.3):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--plot"), parser.add_argument("--data", type=Path)
     chosen = parser.parse_args()
     tosses = read(chosen.data)

@@ -43,7 +43,7 @@ def main(path=None):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("path", nargs="?"), parser.add_argument("--plot")
     chosen = parser.parse_args()
     tuned, torques = main(chosen.path)

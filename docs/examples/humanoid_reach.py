@@ -5,7 +5,7 @@ so that it could not tip or slip (Fan, Schultz and Murphey 2018, section 6.3).
 python docs/examples/humanoid_reach.py [docs/figures/humanoid_reach.npz]
 """
 
-import sys
+import argparse
 
 import numpy as np
 from legged_robots import humanoid
@@ -72,8 +72,11 @@ def main(**options):
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?", help="file for the plan, .npz")
+    file = parser.parse_args().file
     plan = main()
     print(f"{plan.iterations} iterations, {plan.seconds:.1f} s, cost {plan.cost:.0f} N^2 m^2 s")
     assert plan.defect < 1e-6
-    if sys.argv[1:]:
-        plan.save(sys.argv[1])
+    if file:
+        plan.save(file)

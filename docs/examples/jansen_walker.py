@@ -3,8 +3,8 @@
 python docs/examples/jansen_walker.py [--page jansen.html]
 """
 
+import argparse
 import math
-import sys
 
 import numpy as np
 
@@ -81,6 +81,9 @@ def walker(timestep=0.005):
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--page", help="file for the page of the motion")
+    page = parser.parse_args().page
     model = walker()
     start = dy.separate(model, model.initial_state())
     motion = dy.simulate(model, start, 6.0, every=4)
@@ -92,4 +95,4 @@ if __name__ == "__main__":
     print(f"{count}, open by {open_by:.0e} m at most")
     print(f"walks {place[-1, 0] - place[0, 0]:.2f} m in 6 s; a foot is down {100 * down:.0f} %")
     assert place[-1, 0] - place[0, 0] > 2.0 and place[:, 2].min() > 0.7 and open_by < 1e-9
-    motion.export_html(sys.argv[2]) if "--page" in sys.argv else None
+    motion.export_html(page) if page else None

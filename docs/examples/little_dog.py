@@ -5,7 +5,7 @@ section 6.2).
 python docs/examples/little_dog.py [docs/figures/little_dog.npz]
 """
 
-import sys
+import argparse
 
 import numpy as np
 from legged_robots import LEGS, SHANK, THIGH, little_dog
@@ -57,8 +57,11 @@ def main(**options):
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?", help="file for the plan, .npz")
+    file = parser.parse_args().file
     plan = main()
     print(f"{plan.iterations} iterations, {plan.seconds:.0f} s, cost {plan.cost:.2f} N^2 m^2 s")
     assert plan.complementarity < 1e-5 and plan.defect < 1e-6
-    if sys.argv[1:]:
-        plan.save(sys.argv[1])
+    if file:
+        plan.save(file)

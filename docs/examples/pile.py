@@ -3,7 +3,7 @@
 python docs/examples/pile.py [--page pile.html]
 """
 
-import sys
+import argparse
 
 import numpy as np
 
@@ -35,6 +35,9 @@ def pile(stones=STONES, seed=0):
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--page", help="file for the page of the motion")
+    page = parser.parse_args().page
     model = pile()
     start = model.initial_state()
     motion = dy.simulate(model, start, 2.0, every=5)
@@ -50,4 +53,4 @@ if __name__ == "__main__":
     print(f"least gap {min(gaps):.0e} m; the floor carries {carried / weight:.2f} of the weight")
     assert min(gaps) > 0.0 and energy[-1] < 0.5 * energy[0]
     assert 0.5 < carried / weight < 1.2  # walls carry the rest by friction
-    motion.export_html(sys.argv[2]) if "--page" in sys.argv else None
+    motion.export_html(page) if page else None

@@ -6,7 +6,7 @@ Measurements are relative, so the first pose is held, by block size 0; a prior w
 The start is that of `chordal.py`: odometry drifts too far with many loops.
 """
 
-import sys
+import argparse
 
 import chordal
 import g2o
@@ -52,6 +52,9 @@ def main(path=None):
 
 
 if __name__ == "__main__":
-    found, cost, steps = main(*sys.argv[1:2])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?", help="pose graph in g2o format; a helix without")
+    file = parser.parse_args().file
+    found, cost, steps = main(file)
     print(f"{len(found)} poses, {steps} steps, cost {cost:.6f}")
-    assert sys.argv[1:] or abs(cost - 144) < 3 * 12, "half of chi^2 for 6 x 48 degrees of freedom"
+    assert file or abs(cost - 144) < 3 * 12, "half of chi^2 for 6 x 48 degrees of freedom"

@@ -81,7 +81,7 @@ def main(path=None, timestep=0.005, seed=0):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("path", nargs="?"), parser.add_argument("--plot")
     parser.add_argument("--timestep", type=float, default=0.005)
     parser.add_argument("--seed", type=int, default=0)

@@ -5,7 +5,7 @@ at 0.26 m/s at the start, and moves 0.9 m in 1 s (Fan, Schultz and Murphey 2018,
 python docs/examples/spring_flamingo.py [docs/figures/spring_flamingo.npz]
 """
 
-import sys
+import argparse
 
 import numpy as np
 from legged_robots import HEEL, LEG, SOLE, TOE, spring_flamingo
@@ -75,8 +75,11 @@ def main(way=WAY, duration=DURATION, height=HEIGHT, **options):
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?", help="file for the plan, .npz")
+    file = parser.parse_args().file
     plan = main()
     print(f"{plan.iterations} iterations, {plan.seconds:.0f} s, cost {plan.cost:.0f} N^2 m^2 s")
     assert plan.complementarity < 1e-5 and plan.defect < 1e-6
-    if sys.argv[1:]:
-        plan.save(sys.argv[1])
+    if file:
+        plan.save(file)
