@@ -85,6 +85,18 @@ _MODULES = ("jax", "pytensor", "qtqp", "torch")
 _LISTED = ("__version__", "ipopt", "kernels", *_MODULES)
 
 
+#: What other programs call functions, and the way here.
+_ELSEWHERE = {
+    "analyze": "System(...).analyze()",
+    "cho_factor": "cholesky(A)",
+    "factorize": "System(...).factorize()",
+    "ldl": "System.from_scipy(A, symmetric=True).factorize()",
+    "lu_factor": "splu(A)",
+    "solve": "spsolve(A, b) or System(...).solve(b)",
+    "spilu": "splu(A)",
+}
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
@@ -93,7 +105,8 @@ def __getattr__(name: str) -> Any:
     if name == "kernels":
         return import_module("graphsys.kernels")
     if name not in _LATER:
-        raise AttributeError(f"module 'graphsys' has no attribute {name!r}")
+        hint = f"; use graphsys.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module 'graphsys' has no attribute {name!r}{hint}")
     return getattr(import_module(f"graphsys.{_LATER[name]}"), name)
 
 

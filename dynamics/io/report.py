@@ -55,6 +55,13 @@ class LoadReport:
             for kind, names in found.items():
                 yield word, kind, names
 
+    def __repr__(self) -> str:
+        count = dict.fromkeys(("read", "changed", "left out", "kept"), 0)
+        for word, _, names in self.rows():
+            count[word] += len(names)
+        words = ", ".join(f"{number} {word}" for word, number in count.items() if number)
+        return f"LoadReport({self.file!r}: {words}; print it for the table)"
+
     def __str__(self) -> str:
         lines = []
         before = ""

@@ -68,6 +68,10 @@ class Contact:
     facets: int = 0
     plane: Plane | None = None
 
+    def __repr__(self) -> str:
+        between = " and ".join(repr(one.name) for one in (self.parent, self.child))
+        return f"Contact({self.name!r}, of {between}, friction {self.friction:g})"
+
     def ends(self, touch: Touch) -> tuple[Any, Any]:
         """First and other body of a touch: the contact's, or its plane and one of them."""
         if self.plane is None:

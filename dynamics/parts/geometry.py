@@ -41,6 +41,10 @@ class Mesh:
     faces: NDArray[np.int64] | None = None
     within: str = ""
 
+    def __repr__(self) -> str:
+        found = "from a file" if self.faces is None else f"{len(self.faces)} triangles"
+        return f"Mesh({self.path!r}, {found})"
+
 
 @dataclass(frozen=True, slots=True)
 class Surface:

@@ -22,7 +22,11 @@ Float = NDArray[np.float64]
 def check_positive(**values: float) -> None:
     """Refuse numbers that are not positive and finite."""
     for name, value in values.items():
-        if not (math.isfinite(value) and value > 0.0):
+        try:
+            good = math.isfinite(value) and value > 0.0
+        except TypeError:
+            raise TypeError(f"{name} must be a number, not {value!r}") from None
+        if not good:
             raise ValueError(f"{name} is {value}, and must be positive and finite")
 
 

@@ -77,6 +77,16 @@ def test_a_package_lists_what_it_exports_and_refuses_the_rest(package):
         getattr(package, "ask")  # noqa: B009
 
 
+def test_names_of_other_programs_lead_to_those_here():
+    with pytest.raises(AttributeError, match="no attribute 'Hinge'; use dynamics.Revolute$"):
+        dynamics.Hinge  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'solve'; use graphsys.spsolve\(A, b\)"):
+        graphsys.solve  # noqa: B018
+    for package in (dynamics, graphsys):
+        for way in package._ELSEWHERE.values():
+            assert hasattr(package, way.split("(")[0].split(".")[0]), way
+
+
 #: Modules that users reach by a short name.
 SHORT = [f"gs.{name}" for name in ("ipopt", "jax", "pytensor", "qtqp", "torch")] + [
     f"dy.{name}" for name in ("gym", "rotation", "trajectory_optimization", "zoo")
