@@ -5,6 +5,7 @@ The factors of the last values are kept, so that an adjoint solve does not facto
 
 from __future__ import annotations
 
+import re
 import threading
 from itertools import count
 from typing import Any
@@ -36,6 +37,8 @@ Ints = NDArray[np.int64]
 
 #: What a solve does about a singular matrix.
 CHOICES = ("raise", "nan")
+#: Rows of nodes in the message of an error: "0 (0), 0 (1)".
+PLACES = re.compile(r"by node \(and row in it\) (\d+ \(\d+\)(?:, \d+ \(\d+\))*)")
 #: Errors of a matrix, or of a right-hand side, that cannot be solved with.
 REFUSED = (SingularPivotError, OverflowError)
 #: Bytes of the entries of as many matrices as are solved at a time: their blocks stay in the second
@@ -654,6 +657,19 @@ def _check_choice(singular: str) -> None:
 def _named(failure: Exception, which: str) -> Exception:
     """The same error with the matrix among many, and the row."""
     if isinstance(failure, SingularPivotError):
-        text = f"{which}the matrix is singular at row {failure.node} ({without_options(failure)})"
-        return SingularPivotError(text, failure.node, failure.step, failure.ratio)
+        row, text = _by_rows(failure)
+        text = f"{which}the matrix is singular at row {row} ({text})"
+        return SingularPivotError(text, row, failure.step, failure.ratio)
     return type(failure)(f"{which}{failure}")
+
+
+def _by_rows(failure: SingularPivotError) -> tuple[Any, str]:
+    """First row and message of an error, with rows for nodes, which bear their first row's name."""
+    text = without_options(failure).replace("; set blocks first, as system[u, v] = block", "")
+    found = PLACES.search(text)
+    if found is None:
+        return failure.node, text
+    rows = [int(node) + int(row) for node, row in re.findall(r"(\d+) \((\d+)\)", found[1])]
+    return rows[0], text.replace(
+        found[0], f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows))}"
+    )

@@ -34,6 +34,19 @@ def bound(A, x):
     return 100.0 * EPS * np.linalg.cond(A) * np.abs(x).max()
 
 
+def test_a_singular_matrix_is_named_by_its_rows():
+    # rows 0 and 1 are one node: they have the same neighbours, themselves included
+    pattern = gs.Pattern([0, 0, 1, 1, 2], [0, 1, 0, 1, 2])
+
+    with pytest.raises(gs.SingularPivotError, match=r"at row 1 .*of its 3 rows, row 1;") as caught:
+        pattern.solve([1.0, 1.0, 0.0, 0.0, 1.0], np.ones(3))
+    assert caught.value.node == 1
+    with pytest.raises(
+        gs.SingularPivotError, match=r"at row 0 .*entries are zero, rows 0, 1, 2\)$"
+    ):
+        pattern.solve(np.zeros(5), np.ones(3))
+
+
 def test_three_entries_by_hand():
     # [2 2; 0 4] x = (4, 4), and its transpose [2 0; 2 4] x = (4, 4)
     pattern = gs.Pattern([0, 1, 0], [0, 1, 1])
