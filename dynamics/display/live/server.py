@@ -98,6 +98,9 @@ class Live:
         except KeyboardInterrupt:
             self.close()
 
+    def __repr__(self) -> str:
+        return f"Live({self.url!r})"
+
     def __enter__(self) -> Live:
         return self
 
