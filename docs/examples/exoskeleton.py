@@ -48,7 +48,8 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     tuned, torques = main(chosen.path)
     largest = {case: round(np.abs(run[1]).max().item(), 3) for case, run in torques.items()}
-    print("scale of gains, spastic:", largest, "N m")
+    for (gain, spasm), most in largest.items():
+        print(f"gains x {gain:.2f}, {'spastic' if spasm else 'healthy'}: at most {most} N m")
     assert largest[1.0, False] < LIMIT < largest[1.0, True]
     assert max(largest[tuned, False], largest[tuned, True]) < LIMIT
     if chosen.plot:

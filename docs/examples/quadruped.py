@@ -94,4 +94,6 @@ if __name__ == "__main__":
         one.set(xlabel="episode", ylabel="walked in 10 s, m")
         for foot in best.contacts[:2]:
             two.plot(best.time[-200:], 1e3 * best.contact(foot).gap[-200:], label=foot)
-        two.set(xlabel="time, s", ylabel="above ground, mm"), two.legend(), plt.savefig(chosen.plot)
+        two.set(xlabel="time, s", ylabel="above ground, mm")
+        two.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+        plt.savefig(chosen.plot)
