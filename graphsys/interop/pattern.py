@@ -153,7 +153,10 @@ class Pattern:
             Where A is not sparse or not square, or as for `Pattern`.
         """
         if not issparse(A):
-            raise TypeError(f"A must be a scipy sparse matrix, not {type(A).__name__}")
+            raise TypeError(
+                f"A must be a scipy sparse matrix, not {type(A).__name__}; of others pass the "
+                "positions of their entries, gs.Pattern(rows, columns, n)"
+            )
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"the matrix must be square, its shape is {A.shape}")
         entries = A.tocoo()

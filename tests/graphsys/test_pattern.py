@@ -361,3 +361,8 @@ def test_many_large_matrices_are_solved_some_at_a_time(monkeypatch):
     assert np.flatnonzero(np.isnan(x).any(axis=1)).tolist() == [17]
     few = pattern.solve(many[:9], b[:9])
     assert np.array_equal(few, x[:9])
+
+
+def test_a_pattern_of_a_dense_matrix_is_refused_with_the_way_out():
+    with pytest.raises(TypeError, match=r"not ndarray; of others pass .*gs.Pattern\(rows, columns"):
+        gs.Pattern.from_scipy(np.eye(2))
