@@ -210,7 +210,7 @@ def test_no_matrices_no_rows_and_no_entries():
         (lambda: gs.Pattern([0, 1], [0]), ValueError, "2 rows and 1 columns"),
         (lambda: gs.Pattern([-1], [0]), ValueError, "negative position -1"),
         (lambda: gs.Pattern([2], [0], 2), ValueError, "position 2 is outside of a matrix of 2"),
-        (lambda: gs.Pattern.from_scipy(np.eye(2)), TypeError, "must be a scipy sparse"),
+        (lambda: gs.Pattern.from_scipy(np.eye(2)), TypeError, r"scipy sparse .*gs.Pattern\(rows"),
         (lambda: gs.Pattern.from_scipy(sp.csr_array((2, 3))), ValueError, "must be square"),
     ],
 )
@@ -361,8 +361,3 @@ def test_many_large_matrices_are_solved_some_at_a_time(monkeypatch):
     assert np.flatnonzero(np.isnan(x).any(axis=1)).tolist() == [17]
     few = pattern.solve(many[:9], b[:9])
     assert np.array_equal(few, x[:9])
-
-
-def test_a_pattern_of_a_dense_matrix_is_refused_with_the_way_out():
-    with pytest.raises(TypeError, match=r"not ndarray; of others pass .*gs.Pattern\(rows, columns"):
-        gs.Pattern.from_scipy(np.eye(2))
