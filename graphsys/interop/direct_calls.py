@@ -70,7 +70,7 @@ class Plans:
         """
         place = 2 * number
         if self._wanted(place, number, columns):
-            found = pattern.plain_factors(data)
+            found = pattern._plain_factors(data)
             if found is not None:
                 self._make(place, pattern, columns, *_for_one(pattern, found, columns))
 
@@ -78,7 +78,7 @@ class Plans:
         """As `look_at` for many matrices, with entries of shape (count, nz)."""
         place = 2 * number + 1
         if self._wanted(place, number, columns):
-            lanes = pattern.lanes(data)
+            lanes = pattern._lanes(data)
             if lanes is not None and lanes.all_sure:
                 self._make(place, pattern, columns, *_for_many(lanes, data.dtype, columns))
 
@@ -134,7 +134,7 @@ def _for_one(pattern: Pattern, found: Factorization, columns: int) -> tuple[Any,
     own = fast_calls.new_arrays(program, found.symbolic.arena_size, dtype, info)
     none = np.empty(0, dtype)
     frame: Any = new_frame(*own, np.empty(0, np.int64), none, none, np.empty(0))
-    source = pattern.source()
+    source = pattern._entry_of_place()
     entries = np.empty(source.size, dtype), np.empty(pattern.nz, dtype)
     size = pattern.n * columns if columns > 1 else 0
     several = (np.empty(length, dtype) for length in (size + int(program[WIDEST]), size, size))

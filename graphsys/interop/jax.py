@@ -241,12 +241,12 @@ def _solve(call: int, data: Array, b: Array, x: Array) -> None:
     core, lead = x.shape[x.ndim - columns - 1 :], x.shape[: x.ndim - columns - 1]
     if data.size == pattern.nz:  # one matrix for all lanes
         if b.size == x.size and len(lead) == 0:
-            x[...] = pattern.solve_columns(data.reshape(-1), b, trans, singular)
+            x[...] = pattern._solve_columns(data.reshape(-1), b, trans, singular)
             _PLANS[0].look_at(number, pattern, data.reshape(-1), x.size // max(pattern.n, 1))
             return
         b = np.broadcast_to(b, x.shape).reshape(-1, *core)
         flat = np.moveaxis(b, 0, -1).reshape(pattern.n, -1)
-        found = pattern.solve_columns(data.reshape(-1), flat, trans, singular)
+        found = pattern._solve_columns(data.reshape(-1), flat, trans, singular)
         x[...] = np.moveaxis(found.reshape(*core, len(b)), -1, 0).reshape(x.shape)
         if not columns:
             _PLANS[0].look_at(number, pattern, data.reshape(-1), len(b))
@@ -254,7 +254,7 @@ def _solve(call: int, data: Array, b: Array, x: Array) -> None:
     lanes = int(np.prod(lead))
     data = np.broadcast_to(data, (*lead, pattern.nz)).reshape(lanes, pattern.nz)
     b = np.broadcast_to(b, x.shape).reshape(lanes, *core)
-    x[...] = pattern.solve_many(data, b, trans, singular).reshape(x.shape)
+    x[...] = pattern._solve_many(data, b, trans, singular).reshape(x.shape)
     _PLANS[0].look_at_many(number, pattern, data, core[1] if columns else 1)
 
 

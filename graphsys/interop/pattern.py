@@ -213,24 +213,11 @@ class Pattern:
             raise TypeError(f"numbers of type {dtype} are not supported")
         data, b = data.astype(dtype, copy=False), b.astype(dtype, copy=False)
         if one:
-            return self.solve_columns(data, b, trans, singular)
-        return self.solve_many(as_plain(data), as_plain(b), trans, singular)
+            return self._solve_columns(data, b, trans, singular)
+        return self._solve_many(as_plain(data), as_plain(b), trans, singular)
 
-    def solve_columns(self, data: Array, b: Array, trans: str, singular: str) -> Array:
-        """`solve` for one matrix, without checks of the arrays.
-
-        Parameters
-        ----------
-        data : ndarray, shape (nz,)
-        b : ndarray, shape (n,) or (n, k)
-            Of the type of data.
-        trans, singular : str
-            As for `solve`.
-
-        Returns
-        -------
-        ndarray, shape of b
-        """
+    def _solve_columns(self, data: Array, b: Array, trans: str, singular: str) -> Array:
+        """`solve` for one matrix, without checks of the arrays."""
         _check(trans, singular)
         try:
             return self._alone(data, b, trans)
@@ -256,23 +243,10 @@ class Pattern:
         self._give(kept, data, True)
         return x
 
-    def solve_many(self, data: Array, b: Array, trans: str, singular: str) -> Array:
-        """`solve` for many matrices, without checks of the arrays.
-
-        Parameters
-        ----------
-        data : ndarray, shape (count, nz)
-        b : ndarray, shape (count, n) or (count, n, k)
-            Of the type of data.
-        trans, singular : str
-            As for `solve`.
-
-        Returns
-        -------
-        ndarray, shape of b
-        """
+    def _solve_many(self, data: Array, b: Array, trans: str, singular: str) -> Array:
+        """`solve` for many matrices, without checks of the arrays."""
         _check(trans, singular)
-        count, lanes = len(data), self.lanes(data)
+        count, lanes = len(data), self._lanes(data)
         if lanes is None:
             x, failed = self._many(data, b, trans)
         else:
@@ -289,19 +263,8 @@ class Pattern:
                     raise _named(failure, f"matrix {i} of {count}: ") from failure
         return x
 
-    def lanes(self, data: Array) -> EntryLanes | None:
-        """Solver for many matrices of single rows, all with good pivots.
-
-        Parameters
-        ----------
-        data : ndarray, shape (count, nz)
-            Their entries.
-
-        Returns
-        -------
-        EntryLanes or None
-            None for other matrices, where entries repeat, and for fewer than two.
-        """
+    def _lanes(self, data: Array) -> EntryLanes | None:
+        """Solver for many matrices of single rows, all with good pivots."""
         if len(data) < 2 or self._sum is not None or data.dtype.kind != "f":
             return None
         symbolic = order_of_lanes(self._analyzed(data[0]), data.dtype)
@@ -413,19 +376,8 @@ class Pattern:
         found: Array = inverse.values[self._mirrored()]
         return found
 
-    def plain_factors(self, data: Array) -> Factorization | None:
-        """Factorization of the last call, if solves with it check nothing.
-
-        Parameters
-        ----------
-        data : ndarray, shape (nz,)
-            Entries of that call.
-
-        Returns
-        -------
-        Factorization or None
-            None also where entries repeat.
-        """
+    def _plain_factors(self, data: Array) -> Factorization | None:
+        """Factorization of the last call, if solves with it check nothing."""
         with self._taking:
             free = self._free.get((data.dtype, True))
             factor = free[-1].factors if free and free[-1].are_of(data) else None
@@ -434,14 +386,8 @@ class Pattern:
         found: Factorization = factor._fast_again
         return None if self._sum is not None else found
 
-    def source(self) -> Ints:
-        """Entry of each place in the blocks, if no position has two.
-
-        Returns
-        -------
-        ndarray of int, shape (system.graph.nnz,)
-            -1 where there is none.
-        """
+    def _entry_of_place(self) -> Ints:
+        """Entry of each place in the blocks, if no position has two."""
         source = self._source.copy()
         source[self._empty] = -1
         return source
