@@ -74,8 +74,8 @@ def inverse_dynamics(
         Where no forces in these joints give these accelerations, or a joint at rest has dry
         friction and would move, but how is not asked.
     NotImplementedError
-        Where something touches, a rope is taut, or a joint has a servo. A robot file with servos
-        makes a model without them by ``dynamics.load(file, actuated=False)``.
+        Where something touches, a rope is taut, or a joint has a servo: see ``"motor"`` in
+        `dynamics.load`.
     """
     check_model(model, "inverse_dynamics")
     check_state(model, state)
@@ -134,8 +134,8 @@ def _check_free(model: Model, state: State) -> None:
         if joint.servo is not None:
             raise NotImplementedError(
                 f"joint {joint.name!r} has a servo, whose force depends on the step that follows: "
-                "take a model without servos for inverse dynamics, from dynamics.load(file, "
-                "actuated=False) or from joints with actuated=True instead of servo="
+                "take a model with motors instead, from dynamics.load(file, actuated="
+                f"{{{joint.name!r}: 'motor'}}), or from joints with actuated=True for servo="
             )
     whole, near = (model, state), None if model.near is None else model.near.entry(state)
     touching, now = whole if near is None else (near.near.model, near.state)

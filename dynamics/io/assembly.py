@@ -39,7 +39,9 @@ __all__ = ["Motors", "assembled"]
 
 Float = NDArray[np.float64]
 SERVOS = (PositionServo, VelocityServo)
-Motor = bool | PositionServo | VelocityServo
+#: A motor whose control is a force, also where the file has a servo.
+MOTOR = "motor"
+Motor = bool | str | PositionServo | VelocityServo
 Motors = Motor | Iterable[str] | Mapping[str, Motor]
 MAKERS: dict[str, Callable[..., Any]] = {
     "fixed": joint_types.Fixed,
@@ -185,10 +187,17 @@ def _choose_motors(found: Description, actuated: Motors | None) -> None:
         raise ValueError(f"actuated names no joint: {sorted(unknown)}; there are "
                          f"{list(found.joints)}")  # fmt: skip
     for name, motor in chosen.items():
-        if not isinstance(motor, (bool, *SERVOS)):
+        if not (isinstance(motor, (bool, *SERVOS)) or motor == MOTOR):
             raise TypeError(
-                f"actuated of joint {name!r} is {motor!r}, and must be True, False or a servo"
+                f'actuated of joint {name!r} is {motor!r}, and must be True, False, "motor" or a '
+                "servo"
             )
+    replaced = {name for name, motor in chosen.items() if isinstance(motor, SERVOS)}
+    driven: list[tuple[str, Any]] = [*found.joints.items(), *found.tendons.items()]
+    for name, one in driven:
+        if chosen.get(name) == MOTOR and one.servo is not None:
+            replaced.add(name)
+            one.control_limits, one.servo = _range_of_forces(one.servo, one.control_limits), None
     for joint in found.joints.values():
         _drive(joint, chosen.get(joint.name, False))
     for tendon in found.tendons.values():
@@ -196,10 +205,18 @@ def _choose_motors(found: Description, actuated: Motors | None) -> None:
         if not kept:
             _drive(tendon, chosen.get(tendon.name, False))
     found.actuators = [  # commands of the file are none of other servos
-        one
-        for one in found.actuators
-        if not any(isinstance(chosen.get(str(x)), SERVOS) for x in (one.joint, *one.others))
+        one for one in found.actuators if not replaced & {str(x) for x in (one.joint, *one.others)}
     ]
+
+
+def _range_of_forces(servo: Any, given: Float | None) -> Float | None:
+    """Forces on its joint that a servo of a file can give, shape (k, 2); those given if any."""
+    limit = np.asarray(servo.force_limit, dtype=float)
+    if np.isinf(limit).all():
+        return given
+    ends = limit if limit.ndim == 2 else np.stack([-limit, limit], axis=-1).reshape(-1, 2)
+    count = max(np.size(getattr(servo, "stiffness", 0.0)), np.size(servo.damping), len(ends))
+    return np.sort(servo.gear * np.broadcast_to(ends, (count, 2)), axis=1)
 
 
 def _drive(joint: JointEntry | TendonEntry, motor: Any) -> None:

@@ -79,8 +79,9 @@ def load(
     actuated : bool, servo, iterable of str or mapping, optional
         Which joints take controls: all, none or these; by default those with a motor in the file
         (``<transmission>``, ``<actuator>``, ``name_mot``). A `PositionServo` or `VelocityServo`
-        gives all joints one like it, a mapping says True, False or a servo by name. A servo without
-        a force limit of its own has that of the file. Followers of mimic joints are none of "all",
+        gives all joints one like it, a mapping says True, False, "motor" or a servo by name. True
+        is the servo of the file where it has one, "motor" a force in its place. A servo without a
+        force limit of its own has that of the file. Followers of mimic joints are none of "all",
         unless they have a motor in the file.
     merge_fixed : bool, optional
         Make one body of links that fixed joints hold together: faster, without their reactions.

@@ -273,6 +273,27 @@ def test_a_servo_in_place_of_a_motor_takes_no_commands_of_the_file(tmp_path, muj
     assert mech.actuators == {} and mech.joints["j"].servo.force_limit == [9.0]
 
 
+def test_a_motor_in_place_of_a_servo_gives_at_most_its_forces(tmp_path, mujoco):
+    body = '<body name="{0}" pos="0 0 1"><joint name="{0}" axis="0 1 0"/><geom size="0.1"/></body>'
+    text = world(
+        "".join(map(body.format, "abc")),
+        '<actuator><position name="m" joint="a" kp="5" forcerange="-3 4" gear="2"/>'
+        '<velocity name="n" joint="b" kv="5"/><motor name="o" joint="c" gear="7"/></actuator>',
+    )
+    mech = load(tmp_path, text, actuated=dict.fromkeys("abc", "motor"))
+
+    assert [mech.joints[name].servo for name in "abc"] == [None] * 3
+    assert all(mech.joints[name].actuated for name in "abc")
+    np.testing.assert_array_equal(mech.joints["a"].control_limits, [[-6.0, 8.0]])
+    assert mech.joints["b"].control_limits is None
+    assert list(mech.actuators) == ["o"]  # whose commands still are forces
+    model = mech.finalize()
+    state = model.initial_state()
+    np.testing.assert_allclose(dy.inverse_dynamics(model, state, 0.0), 0.0, atol=1e-12)
+    with pytest.raises(TypeError, match='"motor" or a servo'):
+        load(tmp_path, text, actuated={"a": "servo"})
+
+
 def test_a_keyframe_is_a_state(tmp_path, mujoco):
     hinge = '<joint name="{}" axis="{}" pos="0.1 0 0.2" {}/>'
     arm = (

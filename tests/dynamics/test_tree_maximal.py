@@ -213,7 +213,7 @@ def refused():
         r"'second' has armature, limits.*without=\['armature', 'limits'\].*least_q=",
     )
     yield pair(friction=1.0)[0], r"'second' has friction.*without=\['friction'\].*out$"
-    yield pair(servo=dy.PositionServo(1.0))[0], "'second' has a servo.*actuated=False"
+    yield pair(servo=dy.PositionServo(1.0))[0], "'second' has a servo.*'second': 'motor'"
     yield pair(compliance=1e-3)[0], "'second' is compliant"
 
 

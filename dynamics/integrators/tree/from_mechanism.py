@@ -96,7 +96,7 @@ def _refuse_properties(joint: Joint) -> None:
     if joint.servo is not None:
         raise ValueError(
             f"joint {joint.name!r} has a servo, and those of a tree have none: load a robot file "
-            "with actuated=False, or give no servo="
+            f"with actuated={{{joint.name!r}: 'motor'}}, or give no servo="
         )
     if found:
         bounds = set(found) & set(LIMITS)
