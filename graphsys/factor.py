@@ -167,7 +167,7 @@ class Factor(Sealed):
 
     @property
     def delayed_pivots(self) -> int:
-        """How often a pivot that was too small in its front was delayed to the next one.
+        """Number of times that a pivot, too small in its front, was delayed to the next one.
 
         0 where pivots are static, as they are for most matrices.
         """

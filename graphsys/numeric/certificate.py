@@ -24,7 +24,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """How accurate a solution is: of several right-hand sides the worst.
+    """Accuracy of a solution, the worst of several right-hand sides.
 
     Attributes
     ----------
