@@ -92,10 +92,12 @@ def _parser() -> argparse.ArgumentParser:
     parts = commands.add_parser("simulate", help="simulate a robot file and keep the motion")
     _add_robot(parts)
     _add_start(parts)
-    parts.add_argument("--seconds", type=_positive, default=10.0, help="how long (10)")
-    parts.add_argument("--timestep", type=_positive, default=0.01, help="s (0.01)")
-    parts.add_argument("--order", type=int, choices=(2, 4, 6), default=2, help="of accuracy in "
-                       "time (2); 4 and 6 take no contacts, limits or friction")  # fmt: skip
+    parts.add_argument(
+        "--seconds", type=_positive, default=10.0, help="length of the motion, s (10)"
+    )
+    parts.add_argument("--timestep", type=_positive, default=0.01, help="time step, s (0.01)")
+    parts.add_argument("--order", type=int, choices=(2, 4, 6), default=2, help="order of accuracy "
+                       "in time (2); 4 and 6 take no contacts, limits or friction")  # fmt: skip
     parts.add_argument("--accuracy", type=_positive, metavar="E", help="error that a second of "
                        "motion may add, m and rad: steps take the intervals that it asks for, and "
                        "impacts end one")  # fmt: skip
@@ -111,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     parts.add_argument("--quiet", action="store_true", help="no progress bar")
     parts.set_defaults(run=_simulate)
 
-    parts = commands.add_parser("info", help="say what a robot file holds")
+    parts = commands.add_parser("info", help="list the contents of a robot file")
     _add_robot(parts)
     parts.add_argument("--plot", type=Path, metavar="graph.png", help="file for a picture of "
                        "bodies, joints and what closes loops")  # fmt: skip
@@ -119,14 +121,16 @@ def _parser() -> argparse.ArgumentParser:
 
     parts = commands.add_parser("view", help="show a robot, or its motion, in a browser")
     _add_robot(parts)
-    parts.add_argument("motion", nargs="?", type=Path, metavar="motion.npz", help="what simulate "
-                       "wrote; without it the robot stands still")  # fmt: skip
+    parts.add_argument("motion", nargs="?", type=Path, metavar="motion.npz", help="motion that "
+                       "simulate wrote; without it the robot stands still")  # fmt: skip
     _add_start(parts)
     parts.add_argument("--html", type=Path, metavar="page.html", help="write the page there and "
                        "open no browser")  # fmt: skip
     parts.add_argument("--live", action="store_true", help="let the robot move in real time, with "
                        "sliders for its controls, until Ctrl-C")  # fmt: skip
-    parts.add_argument("--timestep", type=_positive, default=0.01, help="s, of --live (0.01)")
+    parts.add_argument(
+        "--timestep", type=_positive, default=0.01, help="time step of --live, s (0.01)"
+    )
     parts.set_defaults(run=_view)
 
     parts = commands.add_parser("warmup", help="compile the kernels that are needed first")
@@ -138,11 +142,15 @@ def _add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "robot", type=Path, metavar="robot.urdf", help="URDF, MJCF (.xml), SDF or USD file"
     )
-    parser.add_argument("--base", choices=("floating", "fixed"), help="what holds the root of a "
-                        "URDF, SDF or USD file (floating)")  # fmt: skip
+    parser.add_argument("--base", choices=("floating", "fixed"), help="whether the root of a "
+                        "URDF, SDF or USD file moves freely (floating)")  # fmt: skip
     three: Any = {"type": float, "nargs": 3, "metavar": ("X", "Y", "Z")}
-    parser.add_argument("--position", default=(0.0, 0.0, 0.0), help="of the root link, m", **three)
-    parser.add_argument("--gravity", help="m/s^2; by default the file's, or 0 0 -9.81", **three)
+    parser.add_argument(
+        "--position", default=(0.0, 0.0, 0.0), help="place of the root link, m", **three
+    )
+    parser.add_argument(
+        "--gravity", help="gravity, m/s^2; by default the file's, or 0 0 -9.81", **three
+    )
     parser.add_argument("--merge-fixed", action="store_true", help="make one body of links that "
                         "fixed joints hold together")  # fmt: skip
     parser.add_argument("--no-meshes", action="store_true", help="leave meshes out")

@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parts = commands.add_parser(
         "demo", help="solve example systems, compared with SuperLU and LAPACK"
     )
-    parts.add_argument("--size", choices=tuple(SIZES), default="medium", help="of the graphs")
+    parts.add_argument("--size", choices=tuple(SIZES), default="medium", help="size of the graphs")
     parts.set_defaults(run=_demo)
 
     parts = commands.add_parser("solve", help="solve A x = b")
@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     parts.add_argument("--out", type=Path, metavar="x.npy", help="file for x, in numpy's format")
     parts.set_defaults(run=_solve)
 
-    parts = commands.add_parser("info", help="say what the analysis of A finds")
+    parts = commands.add_parser("info", help="describe the symbolic factorization of A")
     _add_matrix(parts)
     parts.add_argument("--plot", type=Path, metavar="fill.png", help="file for a picture of the "
                        "fill-in")  # fmt: skip
@@ -101,11 +101,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_matrix(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("A", type=Path, metavar="A.mtx", help="Matrix Market or scipy's .npz")
+    parser.add_argument(
+        "A", type=Path, metavar="A.mtx", help="matrix: Matrix Market or scipy's .npz"
+    )
     parser.add_argument("--dims", type=_dims, metavar="SIZES", help="block sizes: one for all, a "
                         "list with commas, or a text file of them; by default rows of equal "
                         "pattern make a block")  # fmt: skip
-    parser.add_argument("--ordering", choices=NAMES, default="auto", help="elimination order")
+    parser.add_argument(
+        "--ordering",
+        choices=NAMES,
+        default="auto",
+        help="elimination order: "
+        "depth-first search, minimum degree, nested dissection, or the best of them",
+    )
 
 
 def _dims(text: str) -> int | list[int]:
