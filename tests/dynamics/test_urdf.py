@@ -132,7 +132,7 @@ def test_joints_of_a_file_get_servos_within_its_efforts(tmp_path):
     assert free.servo is servo
     with pytest.raises(TypeError, match="actuated is 1, and must be True, False, a servo or names"):
         load(tmp_path, text, actuated=1)
-    with pytest.raises(TypeError, match="actuated of joint 'p' is 3, and must be True, False or"):
+    with pytest.raises(TypeError, match="actuated of joint 'p' is 3, and must be True, False, "):
         load(tmp_path, text, actuated={"p": 3})
 
     model = load(tmp_path, text, base="fixed", actuated=dy.PositionServo(1e3, 1e2)).finalize(0.01)
