@@ -226,7 +226,7 @@ def test_tumbling_polyhedra_never_overlap(friction):
         np.testing.assert_allclose(total - total[0], 0.0, atol=1e-4)
         touch = motion.contact("touch")
         size = np.linalg.norm(touch.friction_force, axis=-1)
-        assert (size <= GRIP * friction * touch.normal_force * (1 + 1e-9)).all()
+        assert (size <= GRIP * friction * touch.normal_force + 1e-9 / H).all()
         # measured energy wavers by E (h omega)^2 / 12, the difference of sines and angles
         energy, omega = motion.energy(), motion.twists.reshape(len(motion), 3, 6)[:, :2, 3:]
         waver = (H * np.linalg.norm(omega, axis=-1).max()) ** 2 / 12
