@@ -11,10 +11,13 @@ from dynamics.kernels.base.layout import (
     ACTIVE_AT,
     BODIES,
     BOUNCED,
+    CONTACT_AT,
     CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    DISTANCE_AT,
     GAP_AT,
     LEFT_OUT,
     LOST,
@@ -30,6 +33,7 @@ from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import COLD_START, FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.condensation import add_contacts
+from dynamics.kernels.contacts.geometry import gap
 from dynamics.kernels.contacts.interior_passes import (
     ARRIVED,
     advance,
@@ -69,6 +73,7 @@ from dynamics.kernels.contacts.rows import (
     groups_at_end,
     is_dry_friction,
     list_contact,
+    only_near,
     start_list,
 )
 from dynamics.kernels.contacts.servo_ranges import stay_in_range
@@ -164,17 +169,23 @@ def find_passed(plan, constant, h, x, trial, found, contacts):
     another nearest point at the end.
     """
     start_list(plan, contacts)
+    wrong = False
     for k in range(plan[CONTACTS]):
-        w = k * CONTACT_WORK
-        held = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + OF_RATE] != 0.0
-        if contacts[w + ACTIVE_AT] == 0.0:
+        w, at = k * CONTACT_WORK, plan[CONTACT_AT] + k * CONTACT_FIELDS
+        c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        held = constant[c + OF_RATE] != 0.0
+        if contacts[w + ACTIVE_AT] == 0.0 and only_near(plan, at):
+            gap(plan, constant, at, c, trial.pose, trial.matrix, found)
+            if found[DISTANCE_AT] < 0.0:
+                contacts[w + ACTIVE_AT], wrong = MUST_ACT, True
+                enter(plan, contacts, k, OPEN)
+        elif contacts[w + ACTIVE_AT] == 0.0:
             contacts[w + ACTIVE_AT] = LEFT_OUT
             list_contact(plan, contacts, k)
         elif contacts[w + SPEED_AT] != 0.0 and not held and not is_dry_friction(plan, k):
             contacts[w + ACTIVE_AT], contacts[w + SPEED_AT] = BOUNCED, 0.0
             list_contact(plan, contacts, k)
     gaps(plan, constant, h, x, trial, found, contacts)
-    wrong = False
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
