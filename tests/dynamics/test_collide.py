@@ -15,7 +15,7 @@ from dynamics import rotation
 from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.collisions import gjk, watch
 from dynamics.kernels.contacts.geometry import ROUND
-from dynamics.kinematics import near_models
+from dynamics.kinematics import near_models, near_run
 from dynamics.parts.convex_hulls import separation
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 
@@ -444,12 +444,13 @@ def test_inverse_dynamics_is_refused_where_pairs_touch():
 # Motions
 
 
-def heap(n, shapes=(BALL,), seed=0, **options):
-    """Bodies above each other, turned at random, over a floor."""
+def heap(n, shapes=(BALL,), seed=0, side=1, **options):
+    """Bodies in columns, ``side`` in a row, turned at random, over a floor."""
     mechanism, rng = dy.Mechanism(), np.random.default_rng(seed)
     mechanism.add_obstacle(dy.HalfSpace(), name="floor")
     for k in range(n):
-        at = [*rng.uniform(-0.05, 0.05, 2), 0.2 + 0.27 * k]
+        x, y = rng.uniform(-0.05, 0.05, 2)
+        at = x + 0.3 * (k % side), y + 0.3 * (k // side % side), 0.2 + 0.27 * (k // side**2)
         turn = rotation.random(rng)
         mechanism.add_body(shapes[k % len(shapes)], name=k, position=at, orientation=turn)
     mechanism.collide(**options)
@@ -464,6 +465,22 @@ def test_steps_are_those_of_a_run():
     for k in range(60):
         state, _ = model.step(state)
         np.testing.assert_array_equal(state.data, motion.states[k + 1])
+
+
+def test_nothing_that_an_earlier_near_model_left_in_memory_matters(monkeypatch):
+    model, state = heap(20, SHAPES, side=3)
+    free, motions = near_run.NearRun._free, []
+    for left in (0.0, 7.0):
+
+        def filled(self, near, left=left):
+            space = free(self, near)
+            space.work[:] = left
+            return space
+
+        monkeypatch.setattr(near_run.NearRun, "_free", filled)
+        motions.append(dy.simulate(model, state, 0.7))
+    assert len(motions[0].parts) > 5
+    np.testing.assert_array_equal(motions[0].states, motions[1].states)
 
 
 def test_a_run_goes_on_where_another_ended_and_from_its_records():
