@@ -76,17 +76,19 @@ def with_queries() -> int:
 
 
 def with_contacts() -> int:
-    """The ball and the quadruped; their number of steps."""
+    """The ball, also with an accuracy, and the quadruped; their number of steps."""
     compile_all()
     model = _ball().finalize(TIMESTEP)
+    simulate(model, model.initial_state(), 2.0 * TIMESTEP, accuracy=1e-3)
     return _run(model, model.initial_state()) + _run(*quadruped())
 
 
 def with_near_pairs() -> int:
-    """The hopper and the box; their number of steps."""
+    """The hopper, also with an accuracy; its number of steps."""
     compile_all()
     model = _hopper().finalize(TIMESTEP)
     state = model.initial_state()
+    simulate(model, state, 2.0 * TIMESTEP, accuracy=1e-3)
     steps = _run(model, state)  # no pair is near
     motion = simulate(model, state, 1.0)  # it falls down: pairs come and go
     linearize(model, motion.final)
