@@ -72,8 +72,8 @@ from dynamics.kernels.contacts.rows import (
     gaps,
     groups_at_end,
     is_dry_friction,
+    is_of_half_space,
     list_contact,
-    only_near,
     start_list,
 )
 from dynamics.kernels.contacts.servo_ranges import stay_in_range
@@ -174,7 +174,7 @@ def find_passed(plan, constant, h, x, trial, found, contacts):
         w, at = k * CONTACT_WORK, plan[CONTACT_AT] + k * CONTACT_FIELDS
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         held = constant[c + OF_RATE] != 0.0
-        if contacts[w + ACTIVE_AT] == 0.0 and only_near(plan, at):
+        if contacts[w + ACTIVE_AT] == 0.0 and is_of_half_space(plan, at):
             gap(plan, constant, at, c, trial.pose, trial.matrix, found)
             if found[DISTANCE_AT] < 0.0:
                 contacts[w + ACTIVE_AT], wrong = MUST_ACT, True

@@ -310,10 +310,10 @@ def friction_rows(plan, k, node, sign, found, out, to):
 
 
 @kernel
-def only_near(plan, at):
-    """Whether a contact is one with a half-space or plane, of which most are far and need no rows.
+def is_of_half_space(plan, at):
+    """Whether a contact is one with a half-space or with a plane between bodies.
 
-    Most of their records is not loaded then: an eighth of the time of 200 shapes at rest.
+    Heaps have many that are far, whose rows are not stored: 0.88 of the time of 200 shapes at rest.
     """
     kind = plan[at + CONTACT_KIND]
     return kind == PLANE_SPHERE or kind == PLANE_RIM
@@ -339,14 +339,14 @@ def contact_rows(
     A contact acts if its bodies can close its gap in the interval: at their speeds, whatever their
     directions, and its unit of acceleration; or within ``reach``, over its unit of length.
     """
-    n, aside = plan[BODIES], CONTACT_WORK * plan[CONTACTS] + 1 + plan[CONTACTS]
+    n, scratch = plan[BODIES], CONTACT_WORK * plan[CONTACTS] + 1 + plan[CONTACTS]
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         w = k * CONTACT_WORK
-        a, b, rare = plan[at + A], plan[at + B], only_near(plan, at)
-        row = aside if rare else w + W_AT
+        a, b, flat = plan[at + A], plan[at + B], is_of_half_space(plan, at)
+        row = scratch if flat else w + W_AT
         distance, failed = normal_row(plan, constant, k, node, found, contacts, row)
         if failed:
             return 1 + k
@@ -359,7 +359,7 @@ def contact_rows(
         way = h * (speed + h * constant[c + FALL])
         near = distance < way + reach * constant[c + CONTACT_LENGTH]
         contacts[w + GAP_AT], contacts[w + SPEED_AT] = distance, 0.0
-        if rare:
+        if flat:
             if not near and contacts[w + ACTIVE_AT] < MUST_ACT:
                 contacts[w + ACTIVE_AT] = 0.0
                 continue
