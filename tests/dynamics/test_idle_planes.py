@@ -79,6 +79,20 @@ def test_a_plane_between_bodies_that_rest_stays():
         np.testing.assert_array_equal(run.state.data, kept)
 
 
+def test_faces_that_almost_touch_are_found_apart_whatever_their_tilt():
+    """By 1e-8 of 0.2 m: a normal that were off by its square root would make them overlap."""
+    model, start = two_boxes(1e-8)
+    rng, found = np.random.default_rng(0), np.zeros(5)
+    with NearRun(model.near, start, 1, (0, np.zeros((1, 0)), np.zeros((1, 0)))) as run:
+        solids, placing, n = run.models.shapes.solids, run.near.placing, model.n_bodies
+        for _ in range(50):
+            state = run.state.copy()
+            for body in range(2):  # corners move by 1e-11
+                state.pose[body, 4:] = 1e-10 * rng.uniform(-1.0, 1.0, 3)
+            assert planes.separate_contacts(solids, placing, 0, n, state.data, found)
+            assert found[4] - found[3] == pytest.approx(1e-8, abs=1e-10)
+
+
 def test_a_plane_that_one_body_pushes_is_laid_anew():
     """Its contacts with the other one are open: no force passes."""
     model, start = two_boxes(1e-4)

@@ -95,10 +95,14 @@ def nearest_on_triangle(a, b, c):
         total = (d4 - d3) + (d5 - d6)
         t = (d4 - d3) / total if total > 0.0 else 0.0
         return mix(b, minus3(c, b), ab, 1.0, t, 0.0), 6
-    total = va + vb + vc
-    if total <= 0.0:
+    normal = cross(ab, ac)
+    square = dot(normal, normal)
+    if not square > 0.0:
         return a, 1
-    return mix(a, ab, ac, 1.0, vb / total, vc / total), 7
+    # along the normal: a sum of corners would be as far as its rounding from it, which turns the
+    # normal of shapes that are 1e-9 of their size apart
+    part = dot(normal, a) / square
+    return (part * normal[0], part * normal[1], part * normal[2]), 7
 
 
 @kernel
