@@ -271,7 +271,7 @@ def lasting(plan: Ints) -> int:
 
 
 def settling_columns(plan: Ints, work: Float) -> Float | None:
-    """Columns for `dynamics.kernels.contacts.gauss_seidel`, after all other work.
+    """Columns for `dynamics.kernels.contacts.delassus`, after all other work.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ import numpy as np
 from dynamics.kernels.base import layout
 from dynamics.kernels.base.arguments import Inputs, Motion, Planar, Solver, Work, node_of_tuple
 from dynamics.kernels.base.jit import kernel
-from dynamics.kernels.contacts import gauss_seidel, islands, refinement, rows
+from dynamics.kernels.contacts import delassus, islands, refinement, rows
 from dynamics.kernels.galerkin import matrix, middle, residual, step
 from dynamics.kernels.galerkin.arguments import Rule, nodes_of_tuple
 from dynamics.kernels.interval import energy_audit, equations
@@ -55,7 +55,9 @@ def solve_refined(plan, constant, program, before, tolerance, solver, matrix):
 def evaluate_residual(plan, constant, h, kick, node, x, trial, r):
     """`equations.evaluate`."""
     interval = equations.Equations(h, node_of_tuple(node), node_of_tuple(trial))
-    work = Work(x=x, r=r, dx=r, kept=r, kick=kick, given=kick, past=(x, x, x), dc=x, contacts=x)
+    work = Work(
+        x=x, r=r, dx=r, kept=r, kick=kick, given=kick, past=(x, x, x), dc=x, kept_c=x, contacts=x
+    )
     return equations.evaluate(plan, constant, interval, work)
 
 
@@ -103,7 +105,7 @@ def contact_gaps_of_tuple(plan, constant, h, u, trial, found, contacts):
 @kernel
 def impulse_work(plan, u, x, r):
     """`energy_audit.work_of`."""
-    work = Work(x=x, r=r, dx=r, kept=r, kick=r, given=r, past=(x, x, x), dc=x, contacts=x)
+    work = Work(x=x, r=r, dx=r, kept=r, kick=r, given=r, past=(x, x, x), dc=x, kept_c=x, contacts=x)
     return energy_audit.work_of(plan, u, work)
 
 
@@ -130,9 +132,9 @@ def rotation_energy(plan, constant, program, node, trial, u, work, at, solver):
 
 @kernel
 def responses(plan, program, solver, rows, contacts, D):
-    """`gauss_seidel.responses`."""
+    """`delassus.responses`."""
     linear = solver_of_tuple(solver, not_planar(program, solver[0]))
-    gauss_seidel.responses(plan, program, linear, rows, contacts, D)
+    delassus.responses(plan, program, linear, rows, contacts, D)
 
 
 @kernel

@@ -88,7 +88,7 @@ def test_shapes_of_named_tuples_are_those_of_the_workspace():
     sizes |= {"SLOTS": int(plan[layout.SLOTS]), "STIFF_NUMBERS": int(plan[layout.STIFF_NUMBERS])}
     sizes |= {"STORED": layout.STORED, "CONTACT_WORK": layout.CONTACT_WORK}
     sizes |= {"ISLAND_SIZE": layout.ISLAND_SIZE}
-    sizes |= {"contacts": int(plan[layout.CONTACTS]), "GAUSS_SEIDEL_WORK": layout.GAUSS_SEIDEL_WORK}
+    sizes |= {"contacts": int(plan[layout.CONTACTS]), "DELASSUS_WORK": layout.DELASSUS_WORK}
     assert min(sizes["SLOTS"], sizes["STIFF_NUMBERS"], sizes["contacts"]) > 0
 
     node, length = step.node_of(plan, model.workspace.work, 0)

@@ -10,7 +10,7 @@ import dynamics as dy
 from dynamics import zoo
 from dynamics.zoo import pendulum
 from tests.dynamics.test_contacts import spheres
-from tests.dynamics.test_gauss_seidel import chain
+from tests.dynamics.test_delassus import chain
 
 H = 0.01
 
@@ -83,7 +83,7 @@ def test_step_of_a_fast_chain_is_solved_whole():
 def test_chain_that_whips_down_a_slope_seldom_begins_anew():
     model, state = chain(44)
     info = dy.simulate(model, state, 5.0).info
-    # what starts that fail have cost; 1.18 in ten seconds without Gauss-Seidel, 1.06 with it
+    # what starts that fail have cost; 1.18 in ten seconds without the Delassus operator
     assert info["factorizations"] < 1.15 * info["iterations"]
 
 

@@ -91,7 +91,8 @@ class Work(NamedTuple):
     given: Any  # (2 m,): users' impulses of the last interval at the start of the step, of this one
     past: Any  # (m,): three such, u_prev and the velocities of the two intervals before that
     dc: Any  # (SLOTS,): change of the numbers of contacts
-    contacts: Any  # ((CONTACT_WORK + 1) contacts + 37 + ISLAND_SIZE n + GAUSS_SEIDEL_WORK,): work
+    kept_c: Any  # (SLOTS,): these numbers before a start of path Newton
+    contacts: Any  # ((CONTACT_WORK + 1) contacts + 37 + ISLAND_SIZE n + DELASSUS_WORK,): work
 
 
 @record
@@ -117,7 +118,7 @@ class Solver(NamedTuple):
     status: Any  # of factorizations: pivot ratio, first row of its block, growth
     rhs: Any  # (N,)
     solution: Any  # (N,)
-    columns: Any  # right-hand sides of `gauss_seidel` side by side; None without contacts
+    columns: Any  # right-hand sides of `delassus` side by side; None without contacts
     matrix: Any  # tables of the block graph; empty without contacts
     planar: Any  # `Planar`
 

@@ -196,7 +196,7 @@ SPEED_AT = 97  # e N u at an impact, or the speed of a limit; 0: the gap is held
 ACTIVE_AT = 98  # 1 if the contact takes part, 0 if not, or one of the marks below
 ISLAND_AT = 99  # its island: see `contacts.islands`
 BARRIER_AT = 100  # own barrier, if above that of the interval
-UNDECIDED_AT = 101  # 1 if `gauss_seidel` solves the contact: it is not in the matrix then
+UNDECIDED_AT = 101  # 1 if `delassus` solves the contact: it is not in the matrix then
 MASS_AT = 102  # effective mass of N, in active contacts
 BLOCK_MASS_AT = 103  # (3,): effective mass of the first row of each friction block
 K_AT = 106  # stiffness of the normal
@@ -215,9 +215,10 @@ T_SIZE = 2 * SLOPES  # of one friction block
 K_SPEED = 2
 K_BLOCK = 6
 
-#: Rows of contacts that `gauss_seidel` solves at once, and its workspace after that of contacts.
-GAUSS_SEIDEL_ROWS = 96
-GAUSS_SEIDEL_WORK = GAUSS_SEIDEL_ROWS * (GAUSS_SEIDEL_ROWS + 1)
+#: Rows of contacts that `delassus` solves at once, and its workspace after that of contacts: two
+#: matrices and two vectors.
+DELASSUS_ROWS = 64
+DELASSUS_WORK = 2 * DELASSUS_ROWS * (DELASSUS_ROWS + 1)
 #: Right-hand sides that it solves at once; they and their solutions are the last of the workspace.
 COLUMNS = 8
 
@@ -300,6 +301,6 @@ def work_size(
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
     saved = 2 * state_size(bodies, rows, slots + lates) + 6 * TWIST * bodies
-    settled = GAUSS_SEIDEL_WORK + 2 * COLUMNS * unknowns if contacts else 0
+    settled = DELASSUS_WORK + 2 * COLUMNS * unknowns if contacts else 0
     touching = contact_work_size(contacts, bodies) + settled
-    return 2 * node + (3 + STORED) * unknowns + saved + slots + touching + planar
+    return 2 * node + (3 + STORED) * unknowns + saved + 2 * slots + touching + planar

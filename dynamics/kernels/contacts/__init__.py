@@ -1,1 +1,1 @@
-"""One interval with contacts: geometry, condensation, path Newton, interior point, Gauss-Seidel."""
+"""One interval with contacts: geometry, condensation, Delassus operator, Newton's methods."""

@@ -20,7 +20,7 @@ from dynamics.kernels.base.layout import (
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, TOLERANCE
 from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
 from dynamics.kernels.contacts.condensation import find_errors, push_out
-from dynamics.kernels.contacts.gauss_seidel import decide_all
+from dynamics.kernels.contacts.delassus import decide_all
 from dynamics.kernels.contacts.interior_start import WARM, centre, first_barriers, lower
 from dynamics.kernels.contacts.islands import (
     find_islands,

@@ -351,7 +351,6 @@ def drop_lost(plan, h, u, mu, x, contacts):
             first = plan[group + EQUATION]
             for row in range(first, first + plan[group + N_ROWS]):
                 x[TWIST * plan[BODIES] + row] = h * mu[row]
-    keep_open(plan, contacts)
 
 
 @kernel

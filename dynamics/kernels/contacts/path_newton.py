@@ -2,8 +2,9 @@
 
 Every iterate has all contacts on the path (`central_path`), so that a step goes all its way, and
 takes one factorization and one solve. Each contact has a barrier of its own, which falls a
-hundredfold per iteration. If contacts keep changing between open and closed, or sticking and
-sliding, `gauss_seidel` decides. If the iteration does not converge, `interior_point` starts cold.
+hundredfold per iteration. Few contacts that are not solved while others are leave the matrix, and
+`delassus` solves them. If the iteration does not converge, `interior_point` starts cold, and gives
+its last digits back to this method.
 """
 
 from dynamics.kernels.base.copying import clear
@@ -20,7 +21,7 @@ from dynamics.kernels.contacts.condensation import (
     steps_of,
     take_step,
 )
-from dynamics.kernels.contacts.gauss_seidel import AGAIN, decide_all, gauss_seidel, undecided
+from dynamics.kernels.contacts.delassus import decide_all, solve_undecided, undecided
 from dynamics.kernels.contacts.interior_residual import (
     evaluate_end_and_gaps,
     place_on_path,
@@ -48,8 +49,8 @@ PATIENCE = 14
 #: Iteration from which a momentum error of so many tolerances ends the start of an island: few of
 #: these arrive. Without it, heaps of 5, 10 and 20 shapes take 1.3 times the factorizations.
 EARLY, HOPELESS = 4, 1e6
-#: Iterations from one use of the Gauss-Seidel method to the next. With 3, a driven humanoid takes
-#: 1.2 times the factorizations; with 1, a driven half cheetah takes 1.12 times as long.
+#: Iterations from one use of the Delassus operator to the next. With 3, humanoids take 1.3 to 1.6
+#: times the factorizations; with 1, a driven half cheetah takes 1.1 times those.
 ROUND = 2
 #: Barrier over the one before. At 0.1, driven planar robots take 1.2 to 1.3 times the
 #: factorizations; at 0.001, two steps of 200 shapes took 1.3 times.
@@ -67,6 +68,7 @@ def path_attempt(
     constant,
     program,
     # In:
+    handed,
     h,
     spacing,
     settings,
@@ -82,17 +84,21 @@ def path_attempt(
 ):  # fmt: skip
     """Solve the open islands of an interval from the guess x, c; iterations, or what went wrong.
 
-    Each is settled or lost then. Where one is lost, those that are not solved yet are, too: the
+    If ``handed``, x and c are an iterate of `interior_point` at the last barrier. Each island is
+    settled or lost then. Where one is lost, those that are not solved yet are, too: the
     next method takes as long for all as for the slowest, and each iteration here costs as much.
     """
     x, r, dx, c, dc = work.x, work.r, work.dx, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
     least, found, last = settings[BARRIER], pointer(info, NEAREST), groups_at_end(plan)
     unknowns, tolerance = TWIST * plan[BODIES] + plan[ROWS], settings[CONTACT_TOLERANCE]
-    if place_on_path(plan, constant, h, spacing, least, False, node, motion, trial, work, found):
+    if handed:
+        lower(plan, 0.0, contacts)
+        follow(plan, constant, h, least, x, c, contacts)
+    elif place_on_path(plan, constant, h, spacing, least, False, node, motion, trial, work, found):
         return USER_FAILED
     start_attempt(plan, contacts)
-    rows, fresh = 0, False
+    fresh = False
     for iteration in range(PATIENCE + 1):
         speed, merit = weigh(plan, constant, h, node, c, trial, work)
         lost = not merit < 1e300 and lose_wrong(plan, contacts, r)
@@ -106,25 +112,25 @@ def path_attempt(
             return iteration
         hold(plan, contacts, r)
         lower(plan, FALL, contacts)
-        again, rows = rows > 0, 0
+        rows = 0
         if fresh and speed <= NEAR * tolerance and suit(plan, constant, h, solver):
             chord_steps(plan, constant, h, x, c, contacts, r)
             forget_errors(plan, contacts)  # old factors may gain little, short of rounding
             fresh = False
         else:
-            if again or (iteration > 0 and iteration % ROUND == 0):
-                part = AGAIN if again else 1.0
-                rows = undecided(plan, constant, h, tolerance, part, x, c, r, contacts)
+            if (handed or iteration > 0) and iteration % ROUND == 0:
+                rows = undecided(plan, constant, tolerance, r, contacts)
             clear(solver.values)  # blocks between bodies that contacts and dampers join
             assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
             add_contacts(plan, contacts, values)
             if factorize_system(plan, constant, program, h, rows > 0, solver) != 0:
+                decide_all(plan, contacts)
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
             fresh = rows == 0
         if rows > 0:
-            gauss_seidel(plan, constant, program, h, least, rows, work, solver, c)
+            solve_undecided(plan, constant, program, h, least, rows, work, solver, c)
         else:
             solve_refined(plan, constant, program, speed, tolerance, solver)
             for i in range(unknowns):

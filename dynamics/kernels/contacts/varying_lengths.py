@@ -87,7 +87,7 @@ def friction_arms(plan, constant, h, node, c, trial, found, contacts, p):
     Their part in the velocities of the interval has an error of order h^2, as `centre_friction`
     left T_mid.
     """
-    rows = pointer(contacts, record_of(plan, plan[BODIES]))  # of `gauss_seidel`
+    rows = pointer(contacts, record_of(plan, plan[BODIES]))  # of `delassus`
     for k in range(plan[CONTACTS]):
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
         if contacts[w + ACTIVE_AT] == 0.0 or plan[at + BLOCKS] == 0 or is_dry_friction(plan, k):

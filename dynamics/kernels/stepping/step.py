@@ -349,7 +349,8 @@ def arrays_of(plan, state, work, solver, info):
     scratch = Work(
         x=x, r=pointer(rhs, 0), dx=pointer(solution, 0), kept=kept, kick=kick, given=given,
         past=past,
-        dc=pointer(work, at), contacts=pointer(work, at + plan[SLOTS]),
+        dc=pointer(work, at), kept_c=pointer(work, at + plan[SLOTS]),
+        contacts=pointer(work, at + 2 * plan[SLOTS]),
     )  # fmt: skip
     fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
     return Arrays(

