@@ -165,10 +165,10 @@ def condensable(trial, k=0):
     return bool(size.max(initial=-np.inf) < np.finfo(trial.case.dtype).maxexp)
 
 
-def schur_and_growth(trial, k=0):
-    """Equilibrated Schur complement, and what errors of the matrix grow by in it."""
+def schur_and_growth(trial, k=0, whole=None):
+    """Schur complement in a scaling of the matrix, and what errors of the matrix grow by in it."""
     gone, kept = parts(trial)
-    whole, part = trial.reference(k), eliminated(trial, k)
+    whole, part = whole or trial.reference(k), eliminated(trial, k)
     if part.inverse is None:
         return None
     matrix = trial.case.matrices[k]
@@ -184,18 +184,24 @@ def schur_and_growth(trial, k=0):
 
 
 def schur(trial, result, k=0):
-    """S changes by ``[-A_ne A_ee^-1, I] dA [-A_ee^-1 A_en; I]``."""
-    found = schur_and_growth(trial, k)
-    if found is None or result.size == 0 or bound(eliminated(trial, k), trial.eps) >= JUDGED:
+    """S changes by ``[-A_ne A_ee^-1, I] dA [-A_ee^-1 A_en; I]``.
+
+    dA is n eps norm(A) where pivots are stable in the scaling of A. Pivots are stable in one
+    scaling and not in another that divides their rows by more than those of the nodes kept.
+    """
+    part = eliminated(trial, k)
+    if part.inverse is None or result.size == 0 or bound(part, trial.eps) >= JUDGED:
         return []
-    exact, growth = found
-    (gone, kept), whole = parts(trial), trial.reference(k)
-    most = STABLE * len(whole.row) * trial.eps * whole.norm * growth
+    gone, kept = parts(trial)
+    found = [(whole, *schur_and_growth(trial, k, whole)) for whole in trial.reference(k).scalings]
 
     def excess(schur):
+        return min(excess_in(*scaling, schur) for scaling in found)
+
+    def excess_in(whole, exact, growth, schur):
         hat = scale(schur.astype(exact.dtype), whole.row[kept][:, None] + whole.column[kept])
-        error = np.abs(hat - exact)
-        return ratio(error.max(), most)
+        most = STABLE * len(whole.row) * trial.eps * whole.norm * growth
+        return ratio(np.abs(hat - exact).max(), most)
 
     def peer():
         a = trial.case.matrices[k]

@@ -82,6 +82,14 @@ def test_the_judge_sees_half_the_digits_missing():
     assert verdict(observe(lambda: x), True, lambda x: [lapack_too]).outcome == judge.LAPACK
 
 
+def test_the_judge_sees_half_the_digits_of_a_schur_complement_missing():
+    trial = Trial(draw("saddles", 763))
+    schur = FUNCTIONS["schur again"].call(trial)
+    [right] = FUNCTIONS["schur again"].measures(trial, schur)
+    [worse] = FUNCTIONS["schur again"].measures(trial, schur * (1.0 + 1e-8))
+    assert right.excess <= 1.0 < worse.excess
+
+
 def test_errors_are_refusals_only_with_a_sentence_of_ours():
     def refuse():
         return FUNCTIONS["solve"].call(Trial(draw("worked", 7)))  # the matrix is zero
