@@ -516,7 +516,7 @@ class Factor(Sealed):
         good = (FINE if found.strict else GOOD) * EPS[self.dtype]
         if strict is not None and strict <= good:
             return True
-        return error <= good and (found.strict or not found.is_wild(self._matrix().values))
+        return error <= good and (found.strict or not found.hides_errors(self._matrix()))
 
     def refactorize_and_solve(self, values: Any, b: Any) -> Any:
         """`refactorize` and then `solve` in one call, which is quicker for systems of a few nodes.

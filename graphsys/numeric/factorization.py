@@ -373,6 +373,20 @@ class Factorization:
         found = self._equilibration(values)
         return bool(max(np.ptp(found.row), np.ptp(found.column)) > WILD)
 
+    def hides_errors(self, matrix: Matrix) -> bool:
+        """True if errors of small unknowns are invisible in the scaling of the factors.
+
+        That may be the scaling of an earlier matrix. Its largest entries of rows and columns do not
+        tell: beside couplings of a moderate size, a block may be of any. Computed once per matrix.
+        """
+        if matrix.hidden is None:
+            if self.scaling is None:
+                matrix.hidden = self.is_wild(matrix.values)
+            else:
+                found = self._equilibration(self.scaling.matrix(matrix.values))
+                matrix.hidden = bool(max(np.ptp(found.row), np.ptp(found.column)) > WILD)
+        return matrix.hidden
+
     def can_refine(self, values: Array) -> bool:
         """True if refinement converges with the factors of a matrix, measured by two steps of it.
 

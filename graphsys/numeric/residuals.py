@@ -63,6 +63,8 @@ class Matrix:
         not yet known.
     refinable : bool or None
         `Factorization.can_refine` of its factors; None where not yet known.
+    hidden : bool or None
+        `Factorization.hides_errors` of its factors; None where not yet known.
     """
 
     graph: BlockGraph
@@ -71,6 +73,7 @@ class Matrix:
     strict: bool = False
     lost: float = -1.0
     refinable: bool | None = None
+    hidden: bool | None = None
 
     def replace(self, values: Array) -> None:
         """Hold a copy of other values.
@@ -85,7 +88,7 @@ class Matrix:
     def forget(self) -> None:
         """Forget what is known of the values: they are those of another matrix."""
         self.norms[:] = UNKNOWN
-        self.lost, self.refinable = -1.0, None
+        self.lost, self.refinable, self.hidden = -1.0, None, None
 
     def sums(self, transposed: bool) -> Array:
         """Sums of |A| along its rows, or along its columns."""
