@@ -485,14 +485,24 @@ class Factor(Sealed):
 
     def _certified(self, b: Any, trans: str, out: Array | None) -> tuple[Any, Certificate]:
         """Solution, and the certificate of its worst column."""
+        if out is not None and isinstance(b, np.ndarray):  # which may share memory
+            b = b.copy()
         x = self.solve(b, trans, out=out)
+        try:
+            return x, self._certificate(b, x, trans)
+        except SingularPivotError as failure:  # regularized factors, a vector of the estimate
+            self._go_regular(failure)
+        return x, self._certificate(b, x, trans)
+
+    def _certificate(self, b: Any, x: Any, trans: str) -> Certificate:
+        """Certificate of the worst column of a solution."""
         solver, matrix, bounded = self._ready(), self._matrix(), not self.redundant
         transposed = trans != "N" and self.symbolic.symmetric is not True  # else A^T = A
         found = [
             certificate(solver, matrix, *pair, transposed, bounded)
             for pair in zip(self._columns(b, trans), self._columns(x, trans), strict=True)
         ]
-        return x, Certificate.worst(found)
+        return Certificate.worst(found)
 
     def _columns(self, v: Any, trans: str) -> list[Array]:
         """Columns of b or x, of the type of the factors; conjugates where A^H stands for A^T."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,11 @@ REGULARIZATION = 0.45
 REFINEMENTS = 40
 #: Steps of refinement with the regularized matrix, before those, where rows are redundant.
 PROXIMAL = 2
+#: Power of epsilon below which errors relative to all forces, multipliers too, are rounding. Rows
+#: that contradict each other have multipliers of their residual over the regularization: the
+#: quotient is epsilon to the power `REGULARIZATION` then, whatever the residual is. This lies
+#: between it and epsilon, geometrically: 4e-12 in double precision.
+AT_REST = (1.0 + REGULARIZATION) / 2.0
 
 
 class Regularized(Factorization):
@@ -286,19 +291,22 @@ class RegularizedSolver(Solver):
         def sizes(x: Array) -> Array:
             return -absolute.residual(-np.abs(flat), x, count, transposed)
 
-        def check(x: Array) -> tuple[Array, Array, float]:
-            r = matrix.residual(flat, x, count, transposed)
+        def motion(x: Array, multipliers: bool = False) -> Array:
             # A body at rest is known as accurately as its motion without constraints, and
             # multipliers do not count: those of rows that contradict each other are huge.
             free = np.where(constraint, 0.0, np.abs(x))
             with np.errstate(over="ignore"):
-                alone = sizes(free) / scale
+                alone = sizes(np.abs(x) if multipliers else free) / scale
             alone[~np.isfinite(alone)] = 0.0  # beyond the range of numbers
-            free = np.where(constraint, 0.0, np.maximum(free, alone))
-            size = np.where(constraint, sizes(free), sizes(np.abs(x)))
+            return np.where(constraint, 0.0, np.maximum(free, alone))
+
+        def check(x: Array, least: Array | float = 0.0) -> tuple[Array, Array, float]:
+            r = matrix.residual(flat, x, count, transposed)
+            size = np.maximum(np.where(constraint, sizes(motion(x)), sizes(np.abs(x))), least)
             error = np.where(r == 0.0, 0.0, np.abs(r) / np.where(size == 0.0, 1.0, size))
             return r, error, float(error.max(initial=0.0))
 
+        first = x
         for _ in range(PROXIMAL if self.redundant else 0):
             # The matrix as it is does not see an error along dependent rows; the factors' one does.
             r = matrix.residual(flat, x, count, transposed) - np.tile(self.change, count) * x
@@ -315,8 +323,39 @@ class RegularizedSolver(Solver):
             if stalled:
                 break
         if not worst <= 1e4 * eps:
-            self._tell(error, worst, eps, steps)
+            held = None
+            if self.redundant:
+                # Bodies that constraints hold wholly, and that only multipliers push, are at rest
+                # but for errors of these. The first solution has them, and those of bodies around.
+                moved = np.maximum(motion(first, True), motion(x, True))
+                most = np.maximum(np.abs(first), np.abs(x))
+                least = np.where(constraint, sizes(moved), sizes(most))
+                held = self._at_rest(x, lambda x: check(x, least), eps, count, transposed)
+            if held is None:
+                self._tell(error, worst, eps, steps)
+            else:
+                x, worst, more = held
+                steps += more
         return x, SolveReport(steps, worst, dict(self.redundant))
+
+    def _at_rest(
+        self,
+        x: Array,
+        check: Callable[[Array], tuple[Array, Array, float]],
+        eps: float,
+        count: int,
+        transposed: bool,
+    ) -> tuple[Array, float, int] | None:
+        """Refined solution, its error, and the steps; None where that is no rounding error."""
+        r, _, worst = check(x)
+        steps = 0
+        while worst > eps and steps < REFINEMENTS:
+            trial = x + self.substitute(r, count, transposed)
+            next_r, _, next_worst = check(trial)
+            if worst <= eps**AT_REST and not next_worst < worst:
+                break
+            x, r, worst, steps = trial, next_r, next_worst, steps + 1
+        return (x, worst, steps) if worst <= eps**AT_REST else None
 
     def _tell(self, error: Array, worst: float, eps: float, steps: int) -> None:
         """Raise or warn: the rows of a node contradict others."""

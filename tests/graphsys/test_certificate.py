@@ -170,6 +170,29 @@ def test_redundant_rows_have_no_bound():
     assert found.backward_error < 1e-12
 
 
+def test_a_regular_system_that_may_be_redundant_has_a_bound():
+    # node 3 holds node 2, so that vectors of the estimate leave rounding errors there
+    A = np.array([[1.0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 1, 1], [0, 0, 1, 0]])
+    system = gs.System(gs.chain(4), 1, symmetric=True)
+    for u, v in zip(*np.nonzero(np.triu(A))):
+        system[u, v] = A[u, v]
+    x, found = system.factorize(redundant=True).solve([-1.0, -2, 3, 0], report=True)
+
+    assert np.abs(x - [-2, 1, 0, 2]).max() / 2 <= found.forward_error < np.inf
+    exact = exact_condition(A, A @ x, x)
+    assert exact / 3 <= found.condition <= exact * 1.001
+
+
+def test_the_solution_may_take_the_place_of_the_right_hand_side():
+    system, x, b = integer_system(gs.ladder(4), 2, seed=0)
+    factor = system.factorize()
+    _, expected = factor.solve(b, report=True)
+    same, found = factor.solve(b, out=b, report=True)
+
+    assert same is b and found == expected
+    assert np.abs(b - x).max() <= found.forward_error * np.abs(x).max()
+
+
 def test_a_norm_that_overflows_has_no_bound():
     system = gs.System(gs.chain(2), 1, blocks={(0, 0): 1e-300, (1, 1): 1.0})
     _, found = system.factorize().solve([1e-300, 1e300], report=True)

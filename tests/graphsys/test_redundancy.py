@@ -170,6 +170,33 @@ def test_contradicting_constraints_are_refused_with_a_label(size):
     assert caught.value.node[0] == "joint"
 
 
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("bodies", [2, 3, 5])
+def test_bodies_that_constraints_hold_wholly_are_at_rest_whichever_is_pushed(bodies, size):
+    """A chain whose first body is fixed twice: rounding errors of forces are no contradiction."""
+    rng = np.random.default_rng(bodies)
+    rows, mass = {}, {}
+    for i in range(bodies):
+        mass["body", i] = rng.uniform(1, 3, size=size)
+        rows[("joint", i), ("body", i)] = rng.normal(size=(size, size))
+        if i:
+            rows[("joint", i), ("body", i - 1)] = rng.normal(size=(size, size))
+    rows[("joint", bodies), ("body", 0)] = rows[("joint", 0), ("body", 0)]
+    graph = nx.Graph(list(rows))
+    system = saddle(graph, rows, mass, symmetric=True)
+    factor = system.factorize(redundant=True)
+    for i in range(bodies):
+        b = np.zeros(system.shape[0])
+        system.split(b)["body", i][:] = rng.normal(size=size)
+        assert_solves(system, factor.solve(b), b)
+        assert factor.report.backward_error < 20 * EPS
+        for apart in (1.0, 1e-5):  # of one place
+            other = b.copy()
+            system.split(other)["joint", bodies][0] += apart
+            with pytest.raises(gs.SingularPivotError, match="contradict"):
+                factor.solve(other)
+
+
 def test_constraints_that_contradict_a_little_are_warned_of():
     system = planar_four_bar()
     factor = system.factorize(redundant=True)
