@@ -376,14 +376,18 @@ class Factorization:
     def hides_errors(self, matrix: Matrix) -> bool:
         """True if errors of small unknowns are invisible in the scaling of the factors.
 
-        That may be the scaling of an earlier matrix. Its largest entries of rows and columns do not
-        tell: beside couplings of a moderate size, a block may be of any. Computed once per matrix.
+        That may be the scaling of an earlier matrix, or none. The largest entries of rows and
+        columns do not tell: beside couplings of a moderate size, a block may be of any. Computed
+        once per matrix.
         """
         if matrix.hidden is None:
-            if self.scaling is None:
-                matrix.hidden = self.is_wild(matrix.values)
-            else:
-                found = self._equilibration(self.scaling.matrix(matrix.values))
+            values, matrix.hidden = matrix.values, False
+            if self.scaling is not None:
+                values = self.scaling.matrix(values)
+            size = np.abs(values)
+            least = size.min(initial=np.inf, where=size > 0.0)
+            if self.equilibrates and size.max(initial=0.0) * 2.0**-WILD > least:
+                found = self._equilibration(values)
                 matrix.hidden = bool(max(np.ptp(found.row), np.ptp(found.column)) > WILD)
         return matrix.hidden
 

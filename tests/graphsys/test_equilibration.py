@@ -294,28 +294,33 @@ def test_a_matrix_that_one_scaling_makes_singular_is_solved_in_another():
     assert system.solve(matrix @ np.ones(3)) == pytest.approx(np.ones(3))
 
 
+@pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize(("dtype", "exponent"), [(np.float64, -100), (np.float32, -40)])
-def test_the_scaling_of_an_earlier_matrix_hides_no_errors(dtype, exponent):
+def test_the_scaling_of_an_earlier_matrix_hides_no_errors(dtype, exponent, symmetric):
     """Unknowns of node 0 and rows of node 1 are 2^exponent as large as the others.
 
     Rows and columns of the first matrix and of the second have entries near 1, so the scaling of
-    the first one fits; in it, the second is singular to working precision.
+    the first one, if it has any, fits; in it, the second is singular to working precision.
     """
-    system = gs.System(nx.path_graph(2), [2, 3], dtype=dtype)
-    for seed in range(40):
+    system = gs.System(nx.path_graph(2), [2, 3], dtype=dtype, symmetric=symmetric)
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         a, c, d, e = (rng.integers(-9, 10, s) for s in [(2, 2), (2, 3), (3, 2), (3, 3)])
+        if symmetric:
+            a, d, e = a + a.T, c.T, e + e.T
         even = np.block([[np.ldexp(a, exponent), c], [d, e]])  # the second matrix, scaled
         condition = np.linalg.cond(even)
         if condition > 1e3:
             continue
-        zero = system.copy()
-        zero[0, 1], zero[1, 0], zero[1, 1] = c, d, e
-        wide = zero.copy()
-        wide[0, 0], wide[1, 1] = a, np.ldexp(e.astype(dtype), exponent)
-        factor = gs.Factor(system.analyze([0, 1]), zero.values.copy())
+        first, second = system.copy(), system.copy()
+        for some, e in ((first, e), (second, np.ldexp(e.astype(dtype), exponent))):
+            some[0, 0], some[1, 0], some[0, 1], some[1, 1] = a, d, c, e
+        first[0, 0] = a * (seed % 2)  # zero: a scaling is chosen
         b = rng.integers(-9, 10, 5)
-        got = factor.refactorize(wide.values).solve(np.r_[b[:2], np.ldexp(b[2:], exponent)])
-        x = np.linalg.solve(even, b)
-        error = np.abs(np.r_[np.ldexp(got[:2], -exponent), got[2:]] - x).max()
-        assert error <= 10 * 5 * condition * np.finfo(dtype).eps * np.abs(x).max()
+        for order in ([0, 1], [1, 0]):
+            factor = gs.Factor(system.analyze(order), first.values.copy())
+            factor.refactorize(second.values)
+            got = factor.solve(np.r_[b[:2], np.ldexp(b[2:], exponent)])
+            x = np.linalg.solve(even, b)
+            error = np.abs(np.r_[np.ldexp(got[:2], -exponent), got[2:]] - x).max()
+            assert error <= 10 * 5 * condition * np.finfo(dtype).eps * np.abs(x).max()
