@@ -260,7 +260,8 @@ class Factorization:
         ----------
         values : ndarray, shape (graph.nnz,)
         changed : ndarray of int, optional
-            Nodes that the last factors, good ones, do not know yet: see `Reach`.
+            Nodes that the last factors, good ones, do not know yet: see `Reach`. Fronts and
+            factors of an equilibrated matrix are computed anew.
 
         Returns
         -------
@@ -280,8 +281,10 @@ class Factorization:
             if not self.scaling.fits(self.symbolic.graph, values):
                 self.scaling = self._equilibration(values)
             failed = self._eliminate(self.scaling.matrix(values))
+        elif changed is None or self.fronts is not None:
+            failed = self._eliminate(values)
         else:
-            failed = self._eliminate(values) if changed is None else self._update(values, changed)
+            failed = self._update(values, changed)
         return self.stable(values, self.refines)[0] if failed else self
 
     def _eliminate(self, values: Array) -> int:

@@ -187,6 +187,25 @@ def test_a_pivot_that_becomes_singular_is_delayed():
     assert factor.backward_error(factor.solve(b), b) < 1e-14
 
 
+@pytest.mark.parametrize("graph", [gs.chain(6), gs.ladder(4)])
+def test_fronts_are_those_of_the_changed_matrix(graph):
+    """Wide nodes of weak pivots are factorized as fronts; two eigenvalues change their signs."""
+    first, *_, last = graph
+    for seed in range(4):
+        system = random_system(graph, 20, seed=seed, symmetric=True, dominance=0.0)
+        other = system.copy()
+        other[first, first] += 30 * np.eye(20)
+        other[last, last] -= 30 * np.eye(20)
+        factor = system.factorize()
+        assert factor._factorization.fronts is not None
+        factor.refactorize(other.values, changed=[first, last])
+        eigenvalues = np.linalg.eigvalsh(other.to_dense())
+        assert factor.inertia() == ((eigenvalues > 0).sum(), (eigenvalues < 0).sum())
+        x = factor.solve(other @ np.ones(other.shape[0]))
+        assert factor.report.refinements <= 2
+        assert np.abs(x - 1).max() <= 1e-11  # condition numbers are below 1e4
+
+
 def test_labels_are_checked_before_anything_is_lost():
     system = random_system(gs.chain(3), 2)
     factor = system.factorize()

@@ -313,8 +313,8 @@ def test_the_scaling_of_an_earlier_matrix_hides_no_errors(dtype, exponent, symme
         if condition > 1e3:
             continue
         first, second = system.copy(), system.copy()
-        for some, e in ((first, e), (second, np.ldexp(e.astype(dtype), exponent))):
-            some[0, 0], some[1, 0], some[0, 1], some[1, 1] = a, d, c, e
+        for some, last in ((first, e), (second, np.ldexp(e.astype(dtype), exponent))):
+            some[0, 0], some[1, 0], some[0, 1], some[1, 1] = a, d, c, last
         first[0, 0] = a * (seed % 2)  # zero: a scaling is chosen
         b = rng.integers(-9, 10, 5)
         for order in ([0, 1], [1, 0]):
