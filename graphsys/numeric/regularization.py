@@ -33,11 +33,13 @@ REGULARIZATION = 0.45
 REFINEMENTS = 40
 #: Steps of refinement with the regularized matrix, before those, where rows are redundant.
 PROXIMAL = 2
-#: Power of epsilon below which errors relative to all forces, multipliers too, are rounding. Rows
-#: that contradict each other have multipliers of their residual over the regularization: the
-#: quotient is epsilon to the power `REGULARIZATION` then, whatever the residual is. This lies
-#: between it and epsilon, geometrically: 4e-12 in double precision.
-AT_REST = (1.0 + REGULARIZATION) / 2.0
+#: Residuals that pass without a word: machine epsilons, and a power of epsilon, 9e-6, that is less
+#: in single precision, where 1e4 epsilons are 1e-3.
+PASSED, PASSED_POWER = 1e4, 0.725
+#: Machine epsilons up to which residuals of bodies at rest are rounding, relative to all forces,
+#: multipliers too. Rows that contradict each other have multipliers of their residual over the
+#: regularization, so that the quotient is epsilon to the power `REGULARIZATION`, whatever it is.
+AT_REST = 10.0
 
 
 class Regularized(Factorization):
@@ -306,7 +308,6 @@ class RegularizedSolver(Solver):
             error = np.where(r == 0.0, 0.0, np.abs(r) / np.where(size == 0.0, 1.0, size))
             return r, error, float(error.max(initial=0.0))
 
-        first = x
         for _ in range(PROXIMAL if self.redundant else 0):
             # The matrix as it is does not see an error along dependent rows; the factors' one does.
             r = matrix.residual(flat, x, count, transposed) - np.tile(self.change, count) * x
@@ -322,14 +323,18 @@ class RegularizedSolver(Solver):
             x, r, error, worst, steps = trial, next_r, next_error, next_worst, steps + 1
             if stalled:
                 break
-        if not worst <= 1e4 * eps:
+        passed = min(PASSED * eps, eps**PASSED_POWER)
+        if not worst <= passed:
             held = None
-            if self.redundant:
+            bad = ~(error.reshape(count, -1).max(axis=1) <= passed)
+            pushed = np.where(constraint, flat, 0.0).reshape(count, -1).any(axis=1)
+            one, other = (absolute.sums(side)[self.change != 0.0] for side in (False, True))
+            alike = bool((np.abs(one - other) <= PASSED * eps * one).all())
+            if self.redundant and alike and not (bad & pushed).any():
+                # b contradicts nothing if multipliers act along the rows of their constraints.
                 # Bodies that constraints hold wholly, and that only multipliers push, are at rest
-                # but for errors of these. The first solution has them, and those of bodies around.
-                moved = np.maximum(motion(first, True), motion(x, True))
-                most = np.maximum(np.abs(first), np.abs(x))
-                least = np.where(constraint, sizes(moved), sizes(most))
+                # but for errors of these and of bodies around: x has them, before they become less.
+                least = np.where(constraint, sizes(motion(x, True)), sizes(np.abs(x)))
                 held = self._at_rest(x, lambda x: check(x, least), eps, count, transposed)
             if held is None:
                 self._tell(error, worst, eps, steps)
@@ -352,10 +357,10 @@ class RegularizedSolver(Solver):
         while worst > eps and steps < REFINEMENTS:
             trial = x + self.substitute(r, count, transposed)
             next_r, _, next_worst = check(trial)
-            if worst <= eps**AT_REST and not next_worst < worst:
+            if worst <= AT_REST * eps and not next_worst < worst:
                 break
             x, r, worst, steps = trial, next_r, next_worst, steps + 1
-        return (x, worst, steps) if worst <= eps**AT_REST else None
+        return (x, worst, steps) if worst <= AT_REST * eps else None
 
     def _tell(self, error: Array, worst: float, eps: float, steps: int) -> None:
         """Raise or warn: the rows of a node contradict others."""
@@ -367,7 +372,7 @@ class RegularizedSolver(Solver):
             f"the rows of node {label!r} are left with a residual of {worst:.1e} after {steps} "
             "refinements: they depend on others and contradict them"
         )
-        if not worst <= eps**0.5:
+        if not worst <= eps**0.5 or not self.redundant:  # regular: other factors solve
             step = int(np.flatnonzero(self.symbolic.step_node == node)[0])
             remedy = "make the right-hand side consistent, or remove redundant rows"
             raise SingularPivotError(f"{sentence}; {remedy}", label, step, self.pivot_ratio)
