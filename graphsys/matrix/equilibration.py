@@ -100,16 +100,17 @@ class Scaling:
         yield entries.swept(*_least_squares(*entries.some, graph.rows, symmetric))
 
     @classmethod
-    def of_sweeps(cls, graph: BlockGraph, values: Array) -> Scaling:
-        """Scaling by Ruiz's sweeps alone.
+    def of_sweeps(cls, graph: BlockGraph, values: Array, symmetric: bool | str = False) -> Scaling:
+        """Scaling by Ruiz's sweeps alone: no further from the units of the matrix than it takes.
 
         Parameters
         ----------
         graph : BlockGraph
         values : ndarray, shape (graph.nnz,)
+        symmetric : bool or str, optional
         """
         zero = np.zeros(graph.rows)
-        return _Entries.of(graph, values, False, frozenset()).swept(zero, zero)
+        return _Entries.of(graph, values, bool(symmetric), frozenset()).swept(zero, zero)
 
     def fits(self, graph: BlockGraph, values: Array) -> bool:
         """True if the largest entries of all rows and columns of another matrix are moderate too.

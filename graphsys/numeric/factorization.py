@@ -464,6 +464,9 @@ class Factorization:
         SingularPivotError
             Where the matrix is singular to working precision.
         """
+        if self.scaling is not None and not self.compared:
+            if (plain := self._as_it_is(values, delays)) is not None:
+                return plain[0], max(plain[1], self.eps) * plain[2]
         if not self.doubtful and self.fronts is None:
             return self, 0.0
         small = self.fronts is None or self.fronts.is_weak  # as pivots may be
@@ -520,7 +523,8 @@ class Factorization:
             True delays pivots at once, False never. By default they are delayed if static factors
             of the equilibrated matrix are not stable.
         compares : bool, optional
-            Whether a large condition number in the first scaling has the second one tried.
+            Whether a large condition number in the first scaling has the second one tried, and none
+            comes before both.
 
         Returns
         -------
@@ -540,6 +544,8 @@ class Factorization:
         check_finite(graph, values)
         if refines and delays is None and (weak := self._with_weak_pivots(values)) is not None:
             return weak
+        if compares and (plain := self._as_it_is(values, delays)) is not None:
+            return plain
         best: tuple[float, float, Factorization | None] = (np.inf, np.inf, None)
         sure: tuple[float, float, Factorization] | None = None  # with the smaller condition number
         failure = None
@@ -663,6 +669,27 @@ class Factorization:
             symbolic = symbolic.in_order(fronts.order()).for_fronts
         trial.stabilized = False  # solves check their rows
         return trial
+
+    def _as_it_is(
+        self, values: Array, delays: bool | None
+    ) -> tuple[Factorization, float, float] | None:
+        """`stable` factors close to the units of the matrix; None if its condition number is large.
+
+        Errors of the inverse are small relative to its largest entry in the scaling of the factors.
+        That of a matching may make small entries of the inverse 1e300 times as large as others.
+        """
+        if not self.equilibrates or values.size == 0:
+            return None
+        scaling = Scaling.of_sweeps(self.symbolic.graph, values, self.symbolic.symmetric)
+        matrix = scaling.matrix(values)
+        for trial in self._trials(scaling, delays):
+            if trial._eliminate(matrix):
+                continue
+            error, condition = trial._error(matrix)
+            if stability.is_stable(error, self.dtype) and condition <= self.eps**CLEAR:
+                trial.stabilized = trial.compared = True
+                return trial, error, condition
+        return None
 
     def _scalings(self, values: Array) -> Iterator[Scaling | None]:
         """Scalings to try: another one makes some matrices regular that are singular in the first.

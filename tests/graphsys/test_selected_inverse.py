@@ -215,3 +215,19 @@ def test_a_failed_factor_has_none():
         factor.refactorize(np.zeros_like(system.values))
     with pytest.raises(ValueError, match="last refactorize failed"):
         factor.selected_inverse()
+
+
+@pytest.mark.parametrize("exponent", [-60, -300])
+def test_the_inverse_is_exact_in_the_units_of_the_matrix(exponent):
+    # the largest products of entries have many scalings; the one halfway between 1 and t makes
+    # entries (0, 3) and (3, 3) of the inverse, 1/2 and 0, differ by 1/t
+    t = 2.0**exponent
+    matrix = [[0, 1, 0, 2], [1, 3 * t, 1, 0], [0, 1, 0, 0], [2, 0, 0, t]]
+    blocks = {(u, v): matrix[u][v] for u, v in np.ndindex(4, 4) if matrix[u][v] != 0}
+    graph = nx.Graph([(0, 1), (0, 3), (1, 2)])
+    inverse = gs.System(graph, 1, blocks=blocks, symmetric=True).factorize().selected_inverse()
+    exact = [[-t / 4, 0, t / 4, 0.5], [0, 0, 1, 0], [t / 4, 1, -3.25 * t, -0.5], [0.5, 0, -0.5, 0]]
+    for u in graph:
+        assert inverse[u, u] == pytest.approx(exact[u][u], abs=1e-15)
+        for v in graph[u]:
+            assert inverse[u, v] == pytest.approx(exact[u][v], abs=1e-15)
