@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 
 from tests.fuzz.cases import Case, bounded, connected, make_case, pattern, row_ranges
-from tests.fuzz.general import general, worked
+from tests.fuzz.general import apart, general, worked
 
 #: Bound on the plain condition numbers of the families that promise one.
 WELL_CONDITIONED = 1e8
@@ -214,6 +214,7 @@ FAMILIES = {
         general,
         definite,
         circulations,
+        apart,
     )
 }
 

@@ -163,6 +163,20 @@ def in_turn(applies=lambda trial: True, **options):
     return Function(call, measures, applies=applies)
 
 
+def then(call, law, applies=lambda trial: True):
+    """Function of the factors of matrix 2, of which the nodes that changed are new."""
+
+    def of_changed(trial):
+        factor = trial.new_factor().refactorize(trial.values[1])
+        factor.refactorize(trial.values[0])
+        return call(factor.refactorize(trial.values[2], trial.case.changed))
+
+    def regular(trial):
+        return all(map(trial.regular, range(3)))
+
+    return Function(of_changed, partial(law, k=2), regular, applies)
+
+
 def with_options(**options):
     return lambda trial: trial.new_factor(**options).solve(trial.vector())
 
@@ -339,6 +353,13 @@ FUNCTIONS = {
         lambda t: t.factor.inertia(),
         laws.inertia,
         applies=lambda t: t.case.symmetric and t.case.dtype.kind != "c",
+    ),
+    "selected_inverse changed": then(lambda f: f.selected_inverse().values, laws.inverse),
+    "slogdet changed": then(lambda f: f.slogdet(), laws.determinant),
+    "inertia changed": then(
+        lambda f: f.inertia(),
+        laws.inertia,
+        lambda t: t.case.symmetric and t.case.dtype.kind != "c",
     ),
     "schur": Function(condensed, laws.schur, laws.condensable),
     "schur again": Function(

@@ -55,6 +55,36 @@ def general(seed: int, rng) -> Case:
     return make_case("general", seed, rng, graph, sizes, draw(), draw(), symmetric)
 
 
+def apart(seed: int, rng) -> Case:
+    """Matrices of two kinds on one graph: what factors of one chose need not suit the other."""
+    graph = connected(rng, int(rng.integers(2, 13)), rng.uniform(0.0, 1.0))
+    low, largest = int(rng.integers(0, 2)), int(rng.choice([1, 2, 3, 6]))
+    sizes = {node: int(rng.integers(low, largest + 1)) for node in graph}
+    inside, ranges, rows = pattern(graph, sizes), row_ranges(sizes), sum(sizes.values())
+    dtype = [np.float64, np.float64, np.float32, np.complex128][rng.integers(4)]
+    symmetric = bool(rng.random() < 0.5)
+
+    def draw():
+        matrix = rng.normal(size=inside.shape)
+        if dtype is np.complex128:
+            matrix = matrix + 1j * rng.normal(size=inside.shape)
+        matrix = np.where(inside, matrix, 0.0)
+        matrix += rng.choice([0.0, 0.0, 10.0]) * np.eye(rows)
+        change = (None, *CHANGES, _least_block)[rng.integers(len(CHANGES) + 2)]
+        for mine in ranges.values():
+            if change is not None and rng.random() < 0.3 and mine.size:
+                change(matrix, mine, rng)
+        if symmetric:
+            matrix = np.triu(matrix) + np.triu(matrix, 1).T
+        spread = int(rng.choice([0, 0, SPREAD[dtype][3]]))
+        left, right = rng.integers(-spread, spread + 1, (2, rows))
+        with np.errstate(under="ignore"):
+            factor = np.ldexp(1.0, left[:, None] + (left if symmetric else right))
+            return (matrix * factor).astype(dtype)
+
+    return make_case("apart", seed, rng, graph, sizes, draw(), draw(), symmetric)
+
+
 def _zero_block(matrix, rows, rng):
     matrix[np.ix_(rows, rows)] = 0.0
 
@@ -71,6 +101,10 @@ def _nearly_singular_block(matrix, rows, rng):
 def _tiny_couplings(matrix, rows, rng):
     others = np.setdiff1d(np.arange(len(matrix)), rows)
     matrix[np.ix_(rows, others)] *= 1e-18
+
+
+def _least_block(matrix, rows, rng):
+    matrix[np.ix_(rows, rows)] *= 1e-30
 
 
 def _empty_row(matrix, rows, rng):

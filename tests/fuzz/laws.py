@@ -88,9 +88,9 @@ def dependent(trial, result):
     return [Measure(excess, lambda: 0.0)]
 
 
-def inverse(trial, values):
+def inverse(trial, values, k=0):
     """Blocks of the inverse, relative to its largest entry in an equilibrated matrix."""
-    reference, (rows, columns) = trial.reference(), trial.place
+    reference, (rows, columns) = trial.reference(k), trial.place
     if bound(reference, trial.eps) >= JUDGED or values.size == 0:
         return []
 
@@ -111,9 +111,9 @@ def inverse(trial, values):
     return [Measure(excess(values), lapack(peer, excess))]
 
 
-def determinant(trial, result):
+def determinant(trial, result, k=0):
     """d log|det A| = tr(A^-1 dA), at most n eps cond."""
-    reference = trial.reference()
+    reference = trial.reference(k)
     most = bound(reference, trial.eps)
     if most >= JUDGED:
         return []
@@ -127,9 +127,9 @@ def determinant(trial, result):
     return [Measure(excess(result), lapack(lambda: np.linalg.slogdet(reference.matrix), excess))]
 
 
-def inertia(trial, result):
+def inertia(trial, result, k=0):
     """Sylvester's law: scaling rows and columns alike leaves the signs of the eigenvalues."""
-    reference = trial.reference()
+    reference = trial.reference(k)
     eigenvalues = np.linalg.eigvalsh(reference.plain)
     size = np.abs(eigenvalues)
     if size.size and size.min() <= STABLE * size.size * trial.eps * size.max():
