@@ -64,6 +64,9 @@ DOMINANT = 0.5
 #: Range of the exponents of an equilibration beyond which the equilibrated matrix is factorized:
 #: the floor of the backward error (`kernels.refinement.FLOOR`) could hide errors of small unknowns.
 WILD = 20
+#: Range of the exponents between two scalings that changes little: errors of the inverse in one are
+#: 2^(2 * 8) machine epsilons of its largest entry in the other, 1e-11, at most.
+NEAR = 8
 #: Error of a thread that refactorizes at the same time as another.
 OTHER_THREAD = (
     "another thread is refactorizing this factor: threads may share its solves, but each needs a "
@@ -465,7 +468,7 @@ class Factorization:
             Where the matrix is singular to working precision.
         """
         if self.scaling is not None and not self.compared:
-            if (plain := self._as_it_is(values, delays)) is not None:
+            if (plain := self._as_it_is(values, delays, self.scaling)) is not None:
                 return plain[0], max(plain[1], self.eps) * plain[2]
         if not self.doubtful and self.fronts is None:
             return self, 0.0
@@ -523,8 +526,8 @@ class Factorization:
             True delays pivots at once, False never. By default they are delayed if static factors
             of the equilibrated matrix are not stable.
         compares : bool, optional
-            Whether a large condition number in the first scaling has the second one tried, and none
-            comes before both.
+            Whether a large condition number in the first scaling has the second one tried, and one
+            close to the units of the matrix where both are far from them.
 
         Returns
         -------
@@ -544,8 +547,6 @@ class Factorization:
         check_finite(graph, values)
         if refines and delays is None and (weak := self._with_weak_pivots(values)) is not None:
             return weak
-        if compares and (plain := self._as_it_is(values, delays)) is not None:
-            return plain
         best: tuple[float, float, Factorization | None] = (np.inf, np.inf, None)
         sure: tuple[float, float, Factorization] | None = None  # with the smaller condition number
         failure = None
@@ -578,7 +579,8 @@ class Factorization:
         if sure is not None:
             error, condition, trial = sure
             trial.compared = compares
-            return trial, error, condition
+            plain = self._as_it_is(values, delays, trial.scaling) if compares else None
+            return plain or (trial, error, condition)
         error, condition, found = best
         if found is not None and not error < self.eps**0.5:
             matrix = values if found.scaling is None else found.scaling.matrix(values)
@@ -671,16 +673,20 @@ class Factorization:
         return trial
 
     def _as_it_is(
-        self, values: Array, delays: bool | None
+        self, values: Array, delays: bool | None, other: Scaling | None
     ) -> tuple[Factorization, float, float] | None:
-        """`stable` factors close to the units of the matrix; None if its condition number is large.
+        """`stable` factors close to the units of the matrix, if the other scaling is far from them.
 
         Errors of the inverse are small relative to its largest entry in the scaling of the factors.
         That of a matching may make small entries of the inverse 1e300 times as large as others.
+        None where the condition number is large in these units.
         """
-        if not self.equilibrates or values.size == 0:
+        if other is None or values.size == 0:
             return None
         scaling = Scaling.of_sweeps(self.symbolic.graph, values, self.symbolic.symmetric)
+        apart = scaling.row - other.row, scaling.column - other.column
+        if max(map(np.ptp, apart)) <= NEAR:
+            return None
         matrix = scaling.matrix(values)
         for trial in self._trials(scaling, delays):
             if trial._eliminate(matrix):
