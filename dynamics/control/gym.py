@@ -518,7 +518,7 @@ class MechanismVectorEnv(VectorEnv):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads."""
-        if self._pool is not None:
+        if getattr(self, "_pool", None) is not None:  # gymnasium closes what was refused, too
             self._pool.shutdown()
             self._pool, self._threads = None, 1
 

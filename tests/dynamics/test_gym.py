@@ -446,6 +446,11 @@ def test_copies_of_many_side_by_side_go_on_and_closed_ones_too(threads):
     np.testing.assert_array_equal(again.step(actions)[0], many.step(actions)[0])
 
 
+def test_an_environment_that_was_refused_can_be_closed():
+    kind = dy.gym.MechanismVectorEnv
+    kind.__new__(kind).close_extras()  # gymnasium 1.1 does, where the constructor raises
+
+
 def test_numbers_of_environments_threads_and_seeds_are_checked():
     for count in (0, -1, 1.5, True, "2"):
         with pytest.raises(ValueError, match="num_envs is .* an integer of at least 1"):
