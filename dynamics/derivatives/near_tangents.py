@@ -8,7 +8,7 @@ changes with the bodies that it is laid between.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,11 +46,14 @@ class NearStep:
     slopes : dict
         Of the poses of planes that are laid, by the poses of the two bodies: shape (6, 12), by
         number of the plane.
+    pressed : tuple of int
+        Numbers of the pairs whose planes the state kept: see `pressed_pairs`.
     """
 
     near: NearModel
     state: State
     slopes: dict[int, Float]
+    pressed: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, near: NearModel, state: State, lays: bool, fresh: Container[int] = ()) -> NearStep:
@@ -60,21 +63,12 @@ class NearStep:
         the ``fresh`` ones, by number, of shapes too close to be found apart again.
         """
         n, arrays = near.owner.model.n_bodies, near.arrays
-        solids, h = near.owner.shapes.solids, near.owner.model.timestep
-        pressed, apart = np.zeros(len(near.placing[0]), np.int64), np.empty(5)
-        if pressed.size:
-            find_pressed(arrays.plan, arrays.constant, h, near.placing[1], n, state.data, pressed)
-        idle = [
-            k
-            for k in np.flatnonzero(pressed != BOTH).tolist()
-            if not lays
-            or k in fresh
-            or separate_contacts(solids, near.placing, k, n, state.data, apart)
-        ]
+        idle = idle_planes(near, state, lays, fresh)
         if lays:
             lay_idle(
-                arrays.plan, arrays.constant, solids, near.placing, h, n, pressed, apart,
-                state.data, np.zeros(step_info.INFO_SIZE),
+                arrays.plan, arrays.constant, near.owner.shapes.solids, near.placing,
+                near.owner.model.timestep, n, np.zeros(len(near.placing[0]), np.int64),
+                np.empty(5), state.data, np.zeros(step_info.INFO_SIZE),
             )  # fmt: skip
         return cls(near, state, {k: laid_slopes(near, state, k) for k in idle})
 
@@ -115,6 +109,52 @@ class NearStep:
             wide_V[:, to][:, :3] += np.cross(spin, change[:, :3] - moved[:, :3])
             wide_V[:, to][:, 3:] = spun @ S - np.cross(change[:, 3:], spin @ S)
         return wide_z, wide_V
+
+    def with_planes(self, dz: Float, dV: Float) -> tuple[Float, Float]:
+        """Directions in which the planes that the state kept are coordinates of their own.
+
+        Parameters
+        ----------
+        dz, dV : ndarray of float, shape (k, 6 (n + planes))
+            From `widened`.
+
+        Returns
+        -------
+        dz, dV : ndarray of float, shape (k + 12 p, 6 (n + planes))
+            Those given, in which the p planes stay, and unit changes of pose and velocity of each.
+            A plane whose pair is near no more changes nothing.
+        """
+        size = layout.TWIST
+        at = {number: k for k, number in enumerate(planes_of(self.near)) if k not in self.slopes}
+        more = np.zeros((2, 2 * size * len(self.pressed), dz.shape[1]))
+        for i, number in enumerate(self.pressed):
+            if number in at:
+                to = plane_columns(self.near, at[number])
+                dz[:, to] = dV[:, to] = 0.0
+                for side in range(2):
+                    more[side, size * (2 * i + side) :][:size, to] = np.eye(size)
+        return np.concatenate([dz, more[0]]), np.concatenate([dV, more[1]])
+
+    def planes_after(self, end: State, dz: Float, dV: Float) -> Float:
+        """Changes of pose and velocity of each plane that the end of the step keeps.
+
+        Parameters
+        ----------
+        end : State
+        dz, dV : ndarray of float, shape (k, 6 (n + planes))
+
+        Returns
+        -------
+        ndarray of float, shape (k, 12 p)
+        """
+        kept = set(pressed_pairs(self.near, end))
+        columns = [
+            one[:, plane_columns(self.near, k)]
+            for k, number in enumerate(planes_of(self.near))
+            if number in kept
+            for one in (dz, dV)
+        ]
+        return np.concatenate([np.zeros((len(dz), 0)), *columns], axis=1)
 
     def _changes(self, dz: Float, body: int) -> Float:
         """Columns of a body; zeros of the world."""
@@ -157,10 +197,7 @@ class NearStep:
         for k, number in enumerate(planes_of(near)):
             if k in self.slopes or number not in was:
                 continue
-            to, old = (
-                slice(layout.TWIST * body, layout.TWIST * (body + 1))
-                for body in (near.placing[0][k], before.placing[0][was[number]])
-            )
+            to, old = plane_columns(near, k), plane_columns(before, was[number])
             for name in ("dz", "dp", "dbefore"):
                 getattr(made, name)[:, to] = getattr(way, name)[:, old]
         return made
@@ -170,6 +207,34 @@ def planes_of(near: NearModel) -> list[int]:
     """Numbers of the pairs that have a plane, in the order of `NearModel.placing`."""
     found: list[int] = near.numbers[near.places.plane >= 0].tolist()
     return found
+
+
+def plane_columns(near: NearModel, k: int) -> slice:
+    """Columns of the k-th plane among the twists of all bodies."""
+    plane = int(near.placing[0][k])
+    return slice(layout.TWIST * plane, layout.TWIST * (plane + 1))
+
+
+def idle_planes(near: NearModel, state: State, lays: bool, fresh: Container[int]) -> list[int]:
+    """Numbers of the planes that a step lays, or finds where they were placed."""
+    n, arrays, solids = near.owner.model.n_bodies, near.arrays, near.owner.shapes.solids
+    pressed, apart = np.zeros(len(near.placing[0]), np.int64), np.empty(5)
+    if pressed.size:
+        h = near.owner.model.timestep
+        find_pressed(arrays.plan, arrays.constant, h, near.placing[1], n, state.data, pressed)
+    return [
+        k
+        for k in np.flatnonzero(pressed != BOTH).tolist()
+        if not lays
+        or k in fresh
+        or separate_contacts(solids, near.placing, k, n, state.data, apart)
+    ]
+
+
+def pressed_pairs(near: NearModel, state: State) -> tuple[int, ...]:
+    """Numbers of the pairs whose planes the next step does not lay."""
+    idle = idle_planes(near, state, True, ())
+    return tuple(number for k, number in enumerate(planes_of(near)) if k not in idle)
 
 
 def bodies_of(near: NearModel, k: int) -> list[int]:
@@ -248,13 +313,14 @@ def near_step(model: Model, state: State, control: Float, wrench: Float) -> Near
     """
     models = model.near
     assert models is not None
-    lays = models.remembered(state) is not None
+    entry = models.remembered(state)
     run = NearRun(models, state, 1, (0, control[None], wrench[None]))
     with interrupts.around(model.tables.callbacks), run:
         if run.advance(0, 1) == 0:
             bad = int(run.info[step_info.STATUS])
             raise failure(models.named(run.near), bad, 0, state.time, run.info)
-    return step_between(model, run.parts[0], run.parts[1], state.time, lays)
+    step = step_between(model, run.parts[0], run.parts[1], state.time, entry is not None)
+    return step if entry is None else replace(step, pressed=pressed_pairs(entry.near, entry.state))
 
 
 def final_step(model: Model, last: Part, time: float) -> NearStep:
