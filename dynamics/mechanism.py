@@ -102,6 +102,8 @@ class Mechanism:
         By name: static geometry of the world that bodies of `collide` touch: see `add_obstacle`.
     collisions : list of Collision
         What calls of `collide` let touch.
+    pair_numbers : dict of dict
+        Numbers of their pairs, by name, that `variant` changed.
     frames : dict of Frame
         Named frames on bodies, as the links of a robot file; their names are apart from the others.
     actuators : dict of Actuator
@@ -129,6 +131,7 @@ class Mechanism:
         self.scenery: dict[Hashable, Geometry] = {}
         self.obstacles = Parts[Geometry]()
         self.collisions: list[Collision] = []
+        self.pair_numbers: dict[Hashable, dict[str, float]] = {}
         self.frames: dict[Hashable, Frame] = {}
         self.contacts = Parts[Contact]()
         self.actuators: dict[str, Actuator] = {}

@@ -108,8 +108,8 @@ def linearize(
     Planes between shapes that contacts of `Mechanism.collide` need (docs/theory/contacts) change
     with the two bodies that they lie between, until both press on them; from then on they are
     states of the motion. By default A and B have the robot's states alone, and such a plane rides
-    on the lighter body. That misses a part of 1e-3 of products of A where faces rest on faces, of 6e-2
-    where an edge rests across an edge, and up to 0.9 after impacts of spinning bodies. With
+    on the lighter body. That misses a part of 1e-3 of products of A where faces rest on faces, of
+    6e-2 where an edge rests across an edge, and up to 0.9 after impacts of spinning bodies. With
     ``planes`` nothing is missed at rest, and 5e-4 after impacts of spinning bodies: a plane that is
     laid anew is taken to move as its body does at the node, not as in the interval before.
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.derivatives.near_tangents import NearStep, final_step, step_between
 from dynamics.derivatives.tangents import Changed, Directions, Tangent, check_offered
-from dynamics.errors import UnknownNameError, check_model
+from dynamics.errors import check_model
 from dynamics.kernels.base import layout
 from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.momenta import momenta, turned_momenta
@@ -23,7 +23,7 @@ from dynamics.kinematics.stiff_momenta import StiffImpulses
 from dynamics.parts.options import NEW_WORDS
 from dynamics.simulation import simulate
 from dynamics.state import State, check_state
-from dynamics.studies.variation import variant
+from dynamics.studies.variation import unknown_part, variant
 from dynamics.tables import inputs
 from dynamics.trajectory import Trajectory
 
@@ -102,8 +102,9 @@ def sensitivity(
         Where it starts; its velocities are held where parameters change.
     seconds : float
     parameters : iterable of (name, what), optional
-        Numbers as `variant` knows them: ``("floor", "friction")``, ``("box", "mass")``. They must
-        not be 0, and single numbers.
+        Numbers as `variant` knows them: ``("floor", "friction")``, ``("box", "mass")``, with
+        `Mechanism.collide` ``("floor|box", "friction")``. They must not be 0, and single numbers.
+        The derivative by friction that several pairs have in common is the sum of theirs.
     start : array_like, shape (12 n, d), optional
         Directions of the start, in the maximal coordinates of `linearize`.
     controls : array_like, shape (c,) or (steps, c), optional
@@ -253,10 +254,12 @@ class _Parameter:
 
 
 def _value(model: Model, name: Hashable, what: str) -> Any:
-    """A number of a body, joint, spring or contact."""
+    """A number of a body, joint, spring, contact or pair of `collide`."""
     mechanism = model.mechanism
     for things in (mechanism.bodies, mechanism.joints, mechanism.springs, mechanism.contacts):
         if name in things:
             known = NEW_WORDS.get(what, what) if things is mechanism.joints else what
             return getattr(things[name], known, 1.0)  # `variant` says what there is
-    raise UnknownNameError(f"there is no body, joint, spring or contact {name!r}")
+    if model.near is not None and name in model.near.candidates.numbers:
+        return getattr(model.near.contact(model.near.candidates.numbers[name]), what, 1.0)
+    raise unknown_part(model, name)

@@ -188,7 +188,7 @@ class NearModels:
             self.candidates = candidates_of(model.mechanism)
             self.shapes = shape_tables(self.candidates, model.tables.body_index)
         else:
-            self.candidates = like.candidates.on(model.mechanism.bodies)
+            self.candidates = like.candidates.on(model.mechanism)
             self.shapes = like.shapes
         self.tables = NearTables(model.mechanism, model.tables, model.timestep)
         self._parts = np.full(len(self.candidates.pairs), -1)  # number of a pair's part

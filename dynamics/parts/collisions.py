@@ -128,20 +128,26 @@ class Candidates:
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", {name: k for k, name in enumerate(self.names)})
 
-    def on(self, bodies: Mapping[Hashable, Body]) -> Candidates:
-        """Return the same pairs on other bodies of these names."""
+    def on(self, mechanism: Any) -> Candidates:
+        """Return the same pairs on a variant's bodies, with its numbers."""
         solids = (
-            one if one.end is WORLD else replace(one, end=bodies[one.end.name])
+            one if one.end is WORLD else replace(one, end=mechanism.bodies[one.end.name])
             for one in self.solids
         )
-        return replace(self, solids=tuple(solids))
+        changed = mechanism.pair_numbers
+        options = self.options
+        if changed:
+            options = tuple(
+                own | changed.get(name, {}) for name, own in zip(self.names, self.options)
+            )
+        return replace(self, solids=tuple(solids), options=options)
 
-    def contact(self, k: int) -> Contact:
-        """Contact of a pair."""
+    def contact(self, k: int, **numbers: float) -> Contact:
+        """Contact of a pair, with some numbers of its own."""
         first, other = (self.solids[i] for i in self.pairs[k].tolist())
         return contact(
             first.end, other.end, name=self.names[k], shape=other.shape,
-            against_shape=first.shape, **self.options[k],
+            against_shape=first.shape, **(self.options[k] | numbers),
         )  # fmt: skip
 
 
@@ -226,7 +232,8 @@ def candidates_of(mechanism: Any) -> Candidates:
     for (i, j), name, options in zip(pairs, names, pairs.values()):
         _check(solids[i], solids[j], name, options)
     table = np.array(list(pairs), np.int64).reshape(-1, 2)
-    return Candidates(tuple(solids), table, tuple(names), tuple(pairs.values()))
+    found = Candidates(tuple(solids), table, tuple(names), tuple(pairs.values()))
+    return found.on(mechanism) if mechanism.pair_numbers else found
 
 
 def _names(ends: list[tuple[Hashable, Hashable]], taken: Container[Hashable]) -> list[str]:

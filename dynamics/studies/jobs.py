@@ -5,19 +5,18 @@ from __future__ import annotations
 import pickle
 import threading
 import traceback
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.errors import UnknownNameError
 from dynamics.interrupts import Stop
 from dynamics.kinematics.near_run import Part
 from dynamics.simulation import Events, simulate
 from dynamics.state import State
-from dynamics.studies.variation import carried, variant
+from dynamics.studies.variation import carried, unknown_part, variant
 from dynamics.tables.error_control import Event
 from dynamics.tables.inputs import check_driven
 from dynamics.trajectory import Trajectory
@@ -118,13 +117,15 @@ def check_names(model: Model, job: Job) -> None:
         check_driven(model, job.controls)
     for name in job.wrenches if isinstance(job.wrenches, Mapping) else ():
         model.body_number(name)
+    mechanism = model.mechanism
+    known: list[Container[Hashable]] = [
+        mechanism.bodies, mechanism.joints, mechanism.springs, mechanism.contacts
+    ]  # fmt: skip
+    if model.near is not None:
+        known.append(model.near.candidates.numbers)
     for name in job.parameters or ():
-        mechanism = model.mechanism
-        if name != "gravity" and not any(
-            name in parts
-            for parts in (mechanism.bodies, mechanism.joints, mechanism.springs, mechanism.contacts)
-        ):
-            raise UnknownNameError(f"there is no body, joint, spring or contact {name!r}")
+        if name != "gravity" and not any(name in parts for parts in known):
+            raise unknown_part(model, name)
 
 
 class InterruptedJobError(RuntimeError):

@@ -23,16 +23,19 @@ from dynamics.tables.finalize import tables_of
 from dynamics.tables.galerkin import check_order
 
 if TYPE_CHECKING:
+    from dynamics.kinematics.near_models import NearModels
     from dynamics.mechanism import Mechanism
     from dynamics.state import State
 
-__all__ = ["carried", "variant"]
+__all__ = ["carried", "unknown_part", "variant"]
 
 Float = NDArray[np.float64]
 
 BODY = ("mass", "inertia", "drag", "spin_drag", "gravity_scale")
 JOINT = ("stiffness", "damping", "rest", "friction", "armature")
 SPRING = ("stiffness", "damping", "length")
+#: Pairs that an error names.
+SHOWN = 8
 CONTACT = ("friction", "torsional", "rolling", "restitution", "compliance")
 
 
@@ -52,7 +55,8 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
           ...}`` along its free axes; friction as of a contact;
         - spring: ``{"stiffness": ..., "damping": ..., "length": ...}``;
         - contact: ``{"friction": ..., "torsional": ..., "rolling": ..., "restitution": ...,
-          "compliance": ...}``; friction that is 0 stays so, and other friction does not become 0.
+          "compliance": ...}``; friction that is 0 stays so, and other friction does not become 0;
+        - pair of `Mechanism.collide`, as ``"floor|box"``: the same, for compliance as for friction.
 
     Returns
     -------
@@ -103,11 +107,15 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
         )
         for name, one in mechanism.contacts.items()
     }
+    if model.near is not None:
+        pairs = {
+            name: _pair(model.near, name, _numbers(name, given.pop(name), CONTACT))
+            for name in list(given)
+            if name in model.near.candidates.numbers
+        }
+        mechanism.pair_numbers = mechanism.pair_numbers | pairs
     if given:
-        raise UnknownNameError(
-            f"there is no body, joint, spring or contact {next(iter(given))!r} with numbers to "
-            "change"
-        )
+        raise unknown_part(model, next(iter(given)), " with numbers to change")
     mechanism.bodies.update(bodies)
     mechanism.joints.update(joints)
     mechanism.springs.update(springs)
@@ -211,6 +219,30 @@ def _rubbing(old: Contact, given: dict[str, Any]) -> dict[str, Any]:
                 "model has other equations; finalize another mechanism"
             )
     return given
+
+
+def _pair(models: NearModels, name: Hashable, given: dict[str, float]) -> dict[str, float]:
+    """All numbers of a pair of `collide` that variants changed, checked."""
+    k = models.candidates.numbers[name]
+    old = models.contact(k)
+    if "compliance" in given and (given["compliance"] > 0.0) != (old.compliance > 0.0):
+        raise ValueError(
+            f"compliance of contact {name!r} is {old.compliance} and cannot become "
+            f"{given['compliance']}: the model has other equations; finalize another mechanism"
+        )
+    now = models.model.mechanism.pair_numbers.get(name, {}) | _rubbing(old, given)
+    models.candidates.contact(k, **now)  # it refuses restitution of planes
+    return now
+
+
+def unknown_part(model: Model, name: Hashable, what: str = "") -> UnknownNameError:
+    """Error for a name that is no part of a model with numbers."""
+    text = f"there is no body, joint, spring or contact {name!r}{what}"
+    if model.near is not None:
+        pairs = model.near.candidates.names
+        shown = ", ".join(map(repr, pairs[:SHOWN])) + (", ..." if len(pairs) > SHOWN else "")
+        text += f"; pairs of collide are {shown}"
+    return UnknownNameError(text)
 
 
 def _pattern(mechanism: Mechanism) -> list[bool]:

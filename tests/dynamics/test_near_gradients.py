@@ -1,6 +1,7 @@
 """Derivatives of models that find their contacts, against differences and declared contacts."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -259,6 +260,98 @@ def test_models_without_pairs_have_no_columns_for_planes():
     model, state = dy.zoo.double_pendulum()
 
     assert dy.linearize(model, state, planes=True)[0].shape == (24, 24)
+
+
+def sliding(*shapes, **options):
+    """A pile of boxes on the floor, each faster than the one below."""
+    mechanism, top = dy.Mechanism(), 0.0
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    for k, shape in enumerate(shapes):
+        half = 0.5 * shape.z
+        mechanism.add_body(shape, name=f"b{k}", position=(0.01 * k, 0, top + half + 1e-4))
+        top += 2.0 * half + 1e-4
+    mechanism.collide(**{"friction": 0.3, **options})
+    model = model_of(mechanism)
+    state = model.initial_state()
+    for k in range(len(shapes)):
+        model.set_body(state, f"b{k}", velocity=(1.0 + 0.5 * k, 0.1 * k, 0.0))
+    return model, state
+
+
+PAIRS = [
+    ({}, [("floor|b0", "friction"), ("b0|b1", "friction")]),
+    ({"torsional": 0.02}, [("b0|b1", "torsional")]),
+    ({"compliance": 1e-4}, [("b0|b1", "compliance"), ("floor|b0", "compliance")]),
+]
+
+
+@pytest.mark.parametrize(("options", "parameters"), PAIRS)
+def test_a_motion_is_differentiated_by_numbers_of_the_pairs_that_it_finds(options, parameters):
+    model, state = sliding(BOX, DIE, **options)
+    state = forgotten(model, state)
+
+    found = dy.sensitivity(model, state, 20 * H, parameters)
+
+    last, columns = found.motion.final, columns_of(found, 2)
+    assert planes_of(model, last) == 1
+    for (name, what), column in zip(parameters, columns.T):
+        value = getattr(model.near.contact(model.near.candidates.numbers[name]), what)
+
+        def ended(change, name=name, what=what, value=value):
+            other = dy.variant(model, {name: {what: value * (1.0 + change[0])}})
+            return read(other, dy.simulate(other, state, 20 * H).final, last)
+
+        assert np.abs(column).max() > 1e-3 * value
+        assert error(column, differences(ended, 1, 1e-5)[:, 0] / value) < 10 * CLOSE
+
+
+def test_friction_of_a_pair_stops_a_box_as_the_formula_says():
+    model, state = sliding(BOX)
+    found = dy.sensitivity(model, state, 0.2, [("floor|b0", "friction")])
+    # x = v t - mu g t^2 / 2 while it slides; it falls by 1e-4 m first, in 4.5 ms, and the impulse
+    # that the floor owes comes within a step or two: 2 h^2 / t^2
+    assert found.poses[-1, 0, 0, 0] == pytest.approx(-9.81 * 0.2**2 / 2.0, rel=5e-3)
+
+    other = dy.variant(model, {"floor|b0": {"friction": 0.1}})
+    copied, heavy = pickle.loads(pickle.dumps(other)), dy.variant(other, {"b0": {"mass": 2.0}})
+    for made in (other, copied, heavy):
+        start = made.initial_state()
+        made.set_body(start, "b0", velocity=(1.0, 0.0, 0.0))
+        speed = made.velocities(dy.simulate(made, start, 0.2).final)[0, 0]
+        assert speed == pytest.approx(1.0 - 0.1 * 9.81 * 0.2, abs=0.1 * 9.81 * H)
+
+
+def test_jobs_of_rollouts_have_friction_of_pairs():
+    model, state = sliding(BOX)
+    jobs = [dy.Job(state, 0.2, parameters={"floor|b0": {"friction": mu}}) for mu in (0.1, 0.2)]
+    for mu, motion in zip((0.1, 0.2), dy.rollouts(model, jobs)):
+        way = motion.trajectory.final.pose[0, 0]
+        assert way == pytest.approx(1.0 * 0.2 - mu * 9.81 * 0.2**2 / 2.0, rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"floor|b9": {"friction": 0.1}}, "no body.*'floor.b9'.*pairs of collide are 'floor.b0'"),
+        ({"b0|b1": {"friction": 0.0}}, "friction of contact 'b0.b1' is 0.3 and cannot become 0.0"),
+        ({"b0|b1": {"compliance": 1e-4}}, "compliance of contact 'b0.b1' is 0.0 and cannot become"),
+        ({"b0|b1": {"restitution": 0.5}}, "restitution of contact 'b0.b1' is 0.5; it is not offer"),
+        ({"b0|b1": {"friction": -0.5}}, "friction of contact 'b0.b1' is -0.5, and must not be neg"),
+        ({"b0|b1": {"mass": 0.5}}, "'b0.b1' has no number 'mass'; it has"),
+    ],
+)
+def test_numbers_that_pairs_cannot_have_are_refused(parameters, message):
+    model, _ = sliding(BOX, DIE)
+    with pytest.raises((ValueError, dy.UnknownNameError), match=message):
+        dy.variant(model, parameters)
+
+
+def test_sensitivity_by_a_pair_that_there_is_not_names_those_that_there_are():
+    model, state = sliding(BOX, DIE)
+    with pytest.raises(dy.UnknownNameError, match="'floor.b9'.*pairs of collide are 'floor.b0'"):
+        dy.sensitivity(model, state, H, [("floor|b9", "friction")])
+    with pytest.raises(ValueError, match="'rolling' of 'b0.b1' is 0, where equations are others"):
+        dy.sensitivity(model, state, H, [("b0|b1", "rolling")])
 
 
 def test_a_regulator_far_from_the_floor_is_that_of_the_model_without_it():
