@@ -111,7 +111,7 @@ def assembled(
     """
     if base == "fixed":
         for link in found.roots:
-            name = unused(f"world-{link}", found.joints)
+            name = unused(f"world-{link}", {*found.joints, *found.links})
             here = root @ found.places.get(link, Pose())
             found.joints[name] = JointEntry(name, "fixed", None, link, here)
     _leave_out(found, without)

@@ -20,7 +20,7 @@ from dynamics.parts.contact_primitives import (
     rank,
     touches_of,
 )
-from dynamics.parts.contacts import Contact, contact
+from dynamics.parts.contacts import FARTHEST, Contact, contact
 from dynamics.parts.convex_hulls import Core, hull_of, outermost
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.meshes import corners_of
@@ -33,8 +33,6 @@ __all__ = [
 
 Float = NDArray[np.float64]
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
-#: Reach of a shape, m: numbers of this size are apart by 1.5e-8, the gaps that contacts keep.
-FARTHEST = 1e8
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,10 @@ from dynamics.parts.contact_primitives import Touch, rank, shape_of, touches_of
 from dynamics.parts.options import ContactOptions, never_changes
 from dynamics.parts.separating_planes import Plane, plane_between
 
-__all__ = ["Contact", "contact"]
+__all__ = ["FARTHEST", "Contact", "contact"]
+
+#: Reach of a shape, m: numbers of this size are apart by 1.5e-8, the gaps that contacts keep.
+FARTHEST = 1e8
 
 #: Touches of points and lines, each with a radius.
 BETWEEN_LINES = (kinds.SPHERE_SPHERE, kinds.SEGMENT_SPHERE, kinds.SEGMENT_SEGMENT)
@@ -181,6 +184,7 @@ def contact(
             first, other = other, first
         touches = tuple(found)
         check_thickness(label, touches)
+        _check_reach(label, touches)
     return Contact(
         name, first, other, touches, friction, torsional, rolling, restitution, compliance,
         distance, facets_of(cone, label), plane,
@@ -194,6 +198,18 @@ def check_thickness(label: str, touches: Iterable[Touch]) -> None:
             raise ValueError(
                 f"{label} is of points or thin rods, which have no thickness and would pass "
                 "through each other; give one of them a radius, or use a Capsule or Sphere"
+            )
+
+
+def _check_reach(label: str, touches: Iterable[Touch]) -> None:
+    """Refuse shapes so large that positions on them have no digits for gaps."""
+    for touch in touches:
+        points = touch.first, touch.second_first, touch.other, touch.second_other
+        far = float(np.abs(points).max()) + max(touch.radius_first, touch.radius_other)
+        if far > FARTHEST:
+            raise ValueError(
+                f"a shape of {label} reaches {far:.0e} m from the body's frame, where positions "
+                f"have no digits for gaps; keep shapes within {FARTHEST:.0e} m"
             )
 
 

@@ -192,6 +192,32 @@ def test_what_cannot_stand_on_a_ground_is_refused(tmp_path):
         load(tmp_path, robot(link("b", more=negative)))
 
 
+@pytest.mark.parametrize("size", [1e30, 1e200])
+def test_meshes_that_are_huge_are_refused_on_a_ground(tmp_path, size):
+    corners = [(x, y, z) for x in (0, size) for y in (0, size) for z in (0, size)]
+    text = "".join(f"v {x:g} {y:g} {z:g}\n" for x, y, z in corners)
+    (tmp_path / "m.obj").write_text(text + "f 1 2 3\nf 4 5 6\nf 6 7 8\nf 1 3 7\n")
+    mesh = '<collision><geometry><mesh filename="m.obj"/></geometry></collision>'
+    for options in ({"ground": True}, {"ground": True, "collide": True}):
+        with pytest.raises(ValueError, match=r"body 'b'|ground.b.* reaches .* keep shapes within"):
+            load(tmp_path, robot(link("b", more=mesh)), **options).finalize()
+
+
+def test_contacts_refuse_shapes_beyond_the_digits_of_gaps():
+    for size in (1e9, 1e30):
+        mechanism = dy.Mechanism()
+        a, b = (mechanism.add_body(mass=1.0, inertia=np.eye(3), name=name) for name in "ab")
+        ball, box = dy.Sphere(size, mass=1.0), dy.Box(size, size, size, mass=1.0)
+        for ends, shapes in (
+            ((a,), {"shape": ball}), ((a,), {"shape": (0, 0, size)}),
+            ((a,), {"shape": dy.Compound([(box, (0, 0, 0)), (ball, (1, 0, 0))])}),
+            ((a, b), {"shape": box, "against_shape": box}),
+        ):  # fmt: skip
+            with pytest.raises(ValueError, match=r"of contact 'touch' reaches .* m from the body"):
+                mechanism.add_contact(*ends, name="touch", **shapes)
+        assert not mechanism.contacts
+
+
 def test_the_command_line_puts_a_robot_on_the_ground(tmp_path, capsys):
     (tmp_path / "box.urdf").write_text(robot(link("b", 2.0, more=BOX)))
     path = str(tmp_path / "box.urdf")

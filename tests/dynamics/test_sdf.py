@@ -451,6 +451,28 @@ def test_merged_includes_are_parts_of_the_model(tmp_path):
     assert list(mechanism.bodies) == ["trunk", "foot", "toe"]
 
 
+def test_joints_of_static_links_take_no_name_of_the_file(tmp_path):
+    """Links x::a and y::b stand still, by joints world-x::a and world-y::b if these are free."""
+    robot = load(
+        tmp_path,
+        world(
+            named("x", "<static>true</static>", link("a")),
+            named("y", "<static>true</static>", link("b")),
+            named("world-x", link("c"), joint("a", "revolute", "world", "c", "0 1 0")),
+            named("world-y", link("b")),
+        ),
+    )
+    assert list(robot.joints) == ["world-x::a"]
+    assert list(robot.bodies) == ["world-x::c", "world-y::b"]
+
+
+def test_a_base_that_is_fixed_takes_no_name_of_the_file(tmp_path):
+    text = world(named("x", link("l")), named("world-x", link("l")))
+    robot = load(tmp_path, text, base="fixed", merge_fixed=False)
+    assert list(robot.bodies) == ["x::l", "world-x::l"]
+    assert list(robot.joints) == ["world-x::l 2", "world-world-x::l"]
+
+
 def test_static_includes_do_not_move(tmp_path):
     write_model(tmp_path, "leg", model(link("foot"), name="leg"))
     text = world(

@@ -64,6 +64,22 @@ def test_axes_that_are_not_square_are_two_hinges(tmp_path):
     np.testing.assert_allclose(R, turned(0.3 * X) @ turned(0.4 * skew), atol=10 * ROUNDING)
 
 
+def test_two_hinges_of_a_joint_take_no_name_of_the_file(tmp_path):
+    robot = load(
+        tmp_path,
+        model(
+            link("a"), link("j between"), link("c"), joint("f", "fixed", "world", "a"),
+            joint("j", "universal", "a", "j between", "1 0 0",
+                  more="<axis2><xyz>1 1 0</xyz></axis2>"),
+            joint("j 2", "revolute", "j between", "c"),
+        ),
+    )  # fmt: skip
+    hinges = [(one.parent.name, one.child.name) for one in list(robot.joints.values())[1:]]
+    assert list(robot.joints) == ["f", "j 1", "j 2 2", "j 2"]
+    assert hinges[0][0] == "a" and hinges[0][1] == hinges[1][0]
+    assert hinges[1][1] == hinges[2][0] == "j between" and hinges[2][1] == "c"
+
+
 @pytest.mark.parametrize(
     "pitch, metres",
     [

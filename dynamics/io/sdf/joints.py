@@ -15,6 +15,7 @@ from dynamics.io.notes import Notes
 from dynamics.io.parsing import attribute, endless, numbers, once
 from dynamics.io.sdf.scopes import DRAKE, OWN, Named, Scope
 from dynamics.io.sdf.text import child, extended, flag, number, text_of, vector
+from dynamics.parts.options import unused
 from dynamics.parts.servos import PositionServo
 
 __all__ = ["Joints"]
@@ -76,10 +77,14 @@ class Joints:
     notes : Notes
     places : dict of Pose
         Of links in the file's frame.
+    names : set of str
+        Of all joints and links of the file.
     """
 
-    def __init__(self, found: Description, notes: Notes, places: dict[str, Pose]) -> None:
-        self.found, self.notes, self.places = found, notes, places
+    def __init__(
+        self, found: Description, notes: Notes, places: dict[str, Pose], names: set[str]
+    ) -> None:
+        self.found, self.notes, self.places, self.names = found, notes, places, names
         self.gearboxes: list[tuple[Scope, str, Named]] = []
 
     def read(self, scope: Scope, name: str, named: Named) -> None:
@@ -203,12 +208,13 @@ class Joints:
     def two_hinges(self, entry: JointEntry, axes: list[Axis]) -> None:
         """Hinges in series with a link without mass between them."""
         name = entry.name
-        between = Link(f"{name} between")
+        between = Link(unused(f"{name} between", self.found.links))
         self.found.links[between.name] = between
         ends = [(entry.parent, entry.at_parent), (between.name, Pose())]
         others = [(between.name, Pose()), (entry.child, entry.at_child)]
         for k, (axis, (one, a), (two, b)) in enumerate(zip(axes, ends, others)):
-            hinge = JointEntry(f"{name} {k + 1}", "revolute", one, two, a, b, axis.direction)
+            label = unused(f"{name} {k + 1}", {*self.names, *self.found.joints})
+            hinge = JointEntry(label, "revolute", one, two, a, b, axis.direction)
             hinge.closure = entry.closure
             self.fill(hinge, [axis])
             self.keep(hinge)

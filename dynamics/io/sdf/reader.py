@@ -19,6 +19,7 @@ from dynamics.io.sdf.joints import Joints
 from dynamics.io.sdf.scopes import Named, Scope
 from dynamics.io.sdf.text import child, flag, number, pose_in, vector
 from dynamics.io.spanning import hang
+from dynamics.parts.options import unused
 
 __all__ = ["read_sdf"]
 
@@ -86,12 +87,16 @@ class _Reader:
         self.path, self.notes = path, notes
         self.found = Description()
         self.shapes = Shapes(notes, meshes, within)
+        self.names = set[str]()
 
     def whole(self, scope: Scope) -> None:
         """Links and joints of a scope and of all inside it."""
         found = self.found
         places: dict[str, Pose] = {}
         scopes = scope.scopes()
+        self.names = {
+            one.full(name) for one in scopes for kind in (one.joints, one.links) for name in kind
+        }
         for one in scopes:
             here = one.world_pose()
             for kind, name in one.notes:
@@ -110,7 +115,7 @@ class _Reader:
                 link, pose = one.link_of(name), one.world_pose() @ one.frame(name)
                 pose = pose if link is None else places[link].inverse() @ pose
                 found.frames[one.full(name)] = (link, pose)
-        joints = Joints(found, self.notes, places)
+        joints = Joints(found, self.notes, places, self.names)
         for one in scopes:
             for name, named in one.joints.items():
                 if one.static:
@@ -146,7 +151,7 @@ class _Reader:
         if inertial is not None:
             self.inertial(inertial, link, label)
         if scope.static:  # it is the world: no mass, no reaction
-            name = f"world-{full}"
+            name = unused(f"world-{full}", {*self.names, *self.found.joints})
             self.found.joints[name] = JointEntry(name, "fixed", None, full, pose)
             link.mass, link.inertia = 0.0, np.zeros((3, 3))
         elif inertial is None:
