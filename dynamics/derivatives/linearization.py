@@ -36,7 +36,7 @@ def linearize(
     coordinates: str | Iterable[Hashable] = "maximal",
     wrenches: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
     chained: bool = False,
-    planes: bool = False,
+    memory: bool = False,
 ) -> tuple[Float, Float]:
     """Differentiate one step exactly, ``d next = A d state + B d control``.
 
@@ -73,16 +73,17 @@ def linearize(
         contain half an interval of the forces of stiff servos, and the interval after it takes back
         what they had of the control before. If true, B leaves that half out. It makes no difference
         to controls that are forces.
-    planes : bool, optional
-        If true, separating planes of `Mechanism.collide` are states, too, after those of the robot:
-        12 numbers (as of a body) for each plane that both shapes press on, p of them at the start
-        of the step and p' at its end, in the order of their pairs. Then products of A along a
-        motion are those of the motion: p of a step is p' of the one before.
+    memory : bool, optional
+        If true, what a motion remembers are states, too, after those of the robot: velocities of
+        the n bodies in the interval before (6 numbers each, as above), and separating planes of
+        `Mechanism.collide`, 12 numbers (as of a body) for each that both shapes press on, p of them
+        at the start of the step and p' at its end, in the order of their pairs. Then products of A
+        along a motion are those of the motion: p of a step is p' of the one before.
 
     Returns
     -------
-    A : ndarray of float, shape (k, k), with planes (k + 12 p', k + 12 p)
-    B : ndarray of float, shape (k, c), with planes (k + 12 p', c)
+    A : ndarray of float, shape (k, k), with memory (k + 6 n + 12 p', k + 6 n + 12 p)
+    B : ndarray of float, shape (k, c), with memory (k + 6 n + 12 p', c)
 
     Raises
     ------
@@ -102,16 +103,14 @@ def linearize(
     controls if ``chained``. At the barrier kappa of
     `Mechanism.finalize` the equations of contacts are smooth, so A and B are finite everywhere: a
     contact acts as a damper of ``gamma / s``, impulse over gap velocity, which a larger barrier
-    softens. An impact (`restitution`) looks at the velocity of the interval before, which is taken
-    to change as that of the node does.
+    softens.
 
-    Planes between shapes that contacts of `Mechanism.collide` need (docs/theory/contacts) change
-    with the two bodies that they lie between, until both press on them; from then on they are
-    states of the motion. By default A and B have the robot's states alone, and such a plane rides
-    on the lighter body. That misses a part of 1e-3 of products of A where faces rest on faces, of
-    6e-2 where an edge rests across an edge, and up to 0.9 after impacts of spinning bodies. With
-    ``planes`` nothing is missed at rest, and 5e-4 after impacts of spinning bodies: a plane that is
-    laid anew is taken to move as its body does at the node, not as in the interval before.
+    A motion remembers more than a robot's states. An impact (`restitution`) looks at the velocity
+    of the interval before, and a separating plane (docs/theory/contacts) that is laid anew before a
+    step moves with it. Without ``memory`` that is taken to change as the velocity of the node does.
+    A plane that both shapes press on stays in the motion; without ``memory`` it rides on the
+    lighter body. Products of A then miss a part of 1e-3 where faces rest on faces, of 0.3 where an
+    edge rests across an edge, and up to 1 after impacts.
 
     References
     ----------
@@ -144,18 +143,20 @@ def linearize(
     else:
         space = space_of(model, None if coordinates == "joint" else coordinates)
         dz, dV = joint_directions(space, start, twist[:n])
+    db = dV
+    if memory:
+        db = np.vstack([np.zeros_like(dV), np.eye(n)])
+        dz, dV = (np.vstack([one, np.zeros((n, n))]) for one in (dz, dV))
     if step is not None:
-        dz, dV = step.widened(dz, dV, twist.reshape(-1, layout.TWIST))
-        if planes:
-            dz, dV = step.with_planes(dz, dV)
+        dz, dV, db = step.directions(dz, dV, db, twist, memory)
     k = dz.shape[0]
-    dz, dV = (np.concatenate([one, np.zeros((c, one.shape[1]))]) for one in (dz, dV))
+    dz, dV, db = (np.concatenate([one, np.zeros((c, one.shape[1]))]) for one in (dz, dV, db))
     dc = np.zeros((k + c, c))
     dc[k:] = np.eye(c)
     tangent = Tangent(acting, k + c)
     dp = momenta(acting.tables, start.pose, dV)
     dp += turned_momenta(acting.tables, start.pose, twist, dz) - late.changes(twist, dz, dV)
-    way = Directions(dz, dp, dV)
+    way = Directions(dz, dp, db)
     end, way = tangent.follow(start, driven, outside, way, dc)
     twist, wide = tangent.projected(end, way, None if chained else dc)
     dz, dV = way.dz[:, :n], wide[:, :n]
@@ -165,8 +166,10 @@ def linearize(
         slopes = space.slopes(end, twist[:n])
         moved, faster = slopes.J @ dz.T, slopes.J @ dV.T + slopes.swing @ dz.T
         found = np.concatenate([moved.T, faster.T], axis=1)
-    if step is not None and planes:
-        found = np.concatenate([found, step.planes_after(end, way.dz, wide)], axis=1)
+    if memory:
+        found = np.concatenate([found, way.dbefore[:, :n]], axis=1)
+        if step is not None:
+            found = np.concatenate([found, step.planes_after(end, way.dz, wide)], axis=1)
     return found[:k].T.copy(), found[k:].T.copy()
 
 

@@ -46,14 +46,15 @@ class NearStep:
     slopes : dict
         Of the poses of planes that are laid, by the poses of the two bodies: shape (6, 12), by
         number of the plane.
-    pressed : tuple of int
-        Numbers of the pairs whose planes the state kept: see `pressed_pairs`.
+    pressed : tuple of int, or None
+        Numbers of the pairs whose planes the state kept: see `pressed_pairs`. None of a state that
+        remembers no planes.
     """
 
     near: NearModel
     state: State
     slopes: dict[int, Float]
-    pressed: tuple[int, ...] = ()
+    pressed: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, near: NearModel, state: State, lays: bool, fresh: Container[int] = ()) -> NearStep:
@@ -110,30 +111,49 @@ class NearStep:
             wide_V[:, to][:, 3:] = spun @ S - np.cross(change[:, 3:], spin @ S)
         return wide_z, wide_V
 
-    def with_planes(self, dz: Float, dV: Float) -> tuple[Float, Float]:
-        """Directions in which the planes that the state kept are coordinates of their own.
+    def directions(
+        self, dz: Float, dV: Float, db: Float, twist: Float, memory: bool
+    ) -> tuple[Float, Float, Float]:
+        """Directions of the bodies, and of planes with them, at the start of a motion.
 
         Parameters
         ----------
-        dz, dV : ndarray of float, shape (k, 6 (n + planes))
-            From `widened`.
+        dz, dV, db : ndarray of float, shape (k, 6 n)
+            Of poses, velocities at the node and those of the interval before.
+        twist : ndarray of float, shape (6 (n + planes),)
+            Velocities at the node.
+        memory : bool
+            Whether the p planes that the state kept are coordinates of their own, which stay in the
+            given directions, and planes that are laid move with the interval before. A plane whose
+            pair is near no more changes nothing.
 
         Returns
         -------
-        dz, dV : ndarray of float, shape (k + 12 p, 6 (n + planes))
-            Those given, in which the p planes stay, and unit changes of pose and velocity of each.
-            A plane whose pair is near no more changes nothing.
+        dz, dV, db : ndarray of float, shape (k + 12 p, 6 (n + planes))
         """
+        wide_z, wide_V = self.widened(dz, dV, twist.reshape(-1, layout.TWIST))
+        _, wide_b = self.widened(dz, db, self.state.interval_velocity)
+        if not memory or self.pressed is None:
+            return wide_z, wide_V, wide_b
         size = layout.TWIST
-        at = {number: k for k, number in enumerate(planes_of(self.near)) if k not in self.slopes}
-        more = np.zeros((2, 2 * size * len(self.pressed), dz.shape[1]))
+        for k in self.slopes:
+            at = plane_columns(self.near, k)
+            wide_V[:, at] = wide_b[:, at]
+        places = {
+            number: k for k, number in enumerate(planes_of(self.near)) if k not in self.slopes
+        }
+        more = np.zeros((2, 2 * size * len(self.pressed), wide_z.shape[1]))
         for i, number in enumerate(self.pressed):
-            if number in at:
-                to = plane_columns(self.near, at[number])
-                dz[:, to] = dV[:, to] = 0.0
+            if number in places:
+                at = plane_columns(self.near, places[number])
+                wide_z[:, at] = wide_V[:, at] = wide_b[:, at] = 0.0
                 for side in range(2):
-                    more[side, size * (2 * i + side) :][:size, to] = np.eye(size)
-        return np.concatenate([dz, more[0]]), np.concatenate([dV, more[1]])
+                    more[side, size * (2 * i + side) :][:size, at] = np.eye(size)
+        return (
+            np.concatenate([wide_z, more[0]]),
+            np.concatenate([wide_V, more[1]]),
+            np.concatenate([wide_b, more[1]]),
+        )
 
     def planes_after(self, end: State, dz: Float, dV: Float) -> Float:
         """Changes of pose and velocity of each plane that the end of the step keeps.

@@ -11,7 +11,7 @@ from dynamics import rotation
 from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.momenta import momenta
 
-from .test_contact_gradients import CLOSE, STEP, H, model_of, moved, read, run
+from .test_contact_gradients import CLOSE, STEP, H, bouncing_ball, model_of, moved, read, run
 from .test_linearization import differences, error
 
 BALL, BOX = dy.Sphere(0.2, mass=1.0), dy.Box(0.5, 0.4, 0.3, mass=1.0)
@@ -162,7 +162,13 @@ def cylinders():
 def products(model, motion, way, **options):
     """Changes at the end of a motion by products of A."""
     for state in motion:
-        way = dy.linearize(model, state, **options)[0] @ way
+        A = dy.linearize(model, state, **options)[0]
+        if (
+            len(way) < A.shape[1]
+        ):  # it begins: velocities of the interval before change as those now
+            speeds = way.reshape(-1, 2, 6, way.shape[1])[:, 1].reshape(-1, way.shape[1])
+            way = np.concatenate([way, speeds])
+        way = A @ way
     return way
 
 
@@ -180,23 +186,25 @@ def test_columns_of_a_plane_are_differences_of_steps_in_which_it_is_elsewhere(sc
     near, inner = entry.near, entry.near.model
     assert near.n_bodies == 3
 
-    A, _ = dy.linearize(model, state, planes=True)
+    A, _ = dy.linearize(model, state, memory=True)
 
     def after(change):
         start = model.near.whole(near, moved(inner, entry.state, change))
         return model.near.remembered(model.step(start)[0]).state
 
-    last, bodies = after(np.zeros(36)), slice(24)
+    last, bodies, planes = after(np.zeros(36)), slice(24), slice(36, 48)
     wanted = differences(lambda d: read(inner, after(d), last), 36, STEP)
-    assert A.shape == (36, 36)
-    assert error(A[bodies], wanted[bodies]) < CLOSE
-    assert error(A[24:], wanted[24:]) < CLOSE
+    assert A.shape == (48, 48)
+    assert error(A[bodies, bodies], wanted[bodies, bodies]) < CLOSE
+    assert error(A[planes, bodies], wanted[24:, bodies]) < CLOSE
+    assert error(A[planes, planes], wanted[24:, 24:]) < CLOSE
     # what a plane does to bodies is a thousandth of what they do: the same noise, 1e3 times as much
-    assert error(A[bodies, 24:], wanted[bodies, 24:]) < 100 * CLOSE
+    assert error(A[bodies, planes], wanted[bodies, 24:]) < 100 * CLOSE
+    assert not A[:, 24:36].any()  # no plane is laid, and nothing bounces
 
 
 @pytest.mark.parametrize(("scene", "steps"), [(faces, 100), (edges, 8), (cylinders, 10)])
-def test_products_along_a_motion_are_exact_with_columns_for_planes(scene, steps):
+def test_products_along_a_motion_are_exact_with_all_that_it_remembers(scene, steps):
     model, state = scene()
     state = forgotten(model, run(model, state, steps))
     way = np.random.default_rng(0).normal(size=(24, 3))
@@ -204,8 +212,8 @@ def test_products_along_a_motion_are_exact_with_columns_for_planes(scene, steps)
     found = dy.sensitivity(model, state, 10 * H, start=way)
 
     motion, last = [state, *list(found.motion)[1:-1]], columns_of(found, 2)
-    product = products(model, motion, way, planes=True)
-    assert product.shape == (36, 3)
+    product = products(model, motion, way, memory=True)
+    assert product.shape == (48, 3)
     # planes of rounded shapes turn with the slopes of rows, central differences: 1e-10 a step
     assert error(product[:24], last) < 1e-7
     missed = error(products(model, motion, way), last)
@@ -222,12 +230,26 @@ def test_planes_come_and_go_in_products(shapes, seed):
 
     found = dy.sensitivity(model, state, 30 * H, start=way)
 
-    motion = [state, *list(found.motion)[1:-1]]
-    sizes = {dy.linearize(model, one, planes=True)[0].shape for one in motion}
-    assert (12 * n, 12 * n) in sizes and (12 * n + 12, 12 * n) in sizes
-    # velocities of planes that are laid: 1e-3 of a body, times h omega = 0.03 at 3 rad/s
-    product = products(model, motion, way, planes=True)[: 12 * n]
-    assert error(product, columns_of(found, n)) < 1e-4
+    motion = [state]  # records of a run would find near pairs anew: a plane more, a thousandth
+    for _ in range(29):
+        motion.append(model.step(motion[-1])[0])
+    sizes = {dy.linearize(model, one, memory=True)[0].shape for one in motion}
+    assert (18 * n, 18 * n) in sizes and (18 * n + 12, 18 * n) in sizes
+    # the same but for planes that are laid, by central differences: 1e-9 over spins of 3 rad/s
+    product = products(model, motion, way, memory=True)[: 12 * n]
+    assert error(product, columns_of(found, n)) < 1e-7
+
+
+def test_products_are_exact_for_what_bounces():
+    model, state = bouncing_ball()
+    state = moved(model, state, np.zeros(12))
+    way = np.random.default_rng(0).normal(size=(12, 3))
+
+    found = dy.sensitivity(model, state, 30 * H, start=way)
+
+    motion, last = [state, *list(found.motion)[1:-1]], columns_of(found, 1)
+    assert max(one.contacts[0] > 1.0 for one in motion[10:])  # a later impact, too
+    assert error(products(model, motion, way, memory=True)[:12], last) < 1e-9
 
 
 def test_products_with_B_are_slopes_by_the_control_of_a_step_before():
@@ -241,25 +263,31 @@ def test_products_with_B_are_slopes_by_the_control_of_a_step_before():
     model = model_of(mechanism)
     state = run(model, model.initial_state(), 50, [2.0])
 
-    A, B = dy.linearize(model, state, [2.0], planes=True, chained=True)
+    A, B = dy.linearize(model, state, [2.0], memory=True, chained=True)
     product = B
     after, _ = model.step(state, [2.0])
     for _ in range(4):
-        product = dy.linearize(model, after, [2.0], planes=True, chained=True)[0] @ product
+        product = dy.linearize(model, after, [2.0], memory=True, chained=True)[0] @ product
         after, _ = model.step(after, [2.0])
 
     def ended(change):
         first, _ = model.step(state, 2.0 + change)
         return read(model, run(model, first, 4, [2.0]), after)
 
-    assert A.shape == (36, 36)
+    assert A.shape == (48, 48)
     assert error(product[:24, 0], differences(ended, 1, 1e-4)[:, 0]) < 10 * CLOSE
 
 
-def test_models_without_pairs_have_no_columns_for_planes():
+def test_models_without_pairs_remember_the_interval_before():
     model, state = dy.zoo.double_pendulum()
+    A, _ = dy.linearize(model, state)
 
-    assert dy.linearize(model, state, planes=True)[0].shape == (24, 24)
+    long, _ = dy.linearize(model, state, memory=True)
+    joints, _ = dy.linearize(model, state, memory=True, coordinates="joint")
+
+    assert long.shape == (36, 36) and joints.shape == (16, 16)
+    np.testing.assert_allclose(long[:24, :24], A, atol=1e-12)
+    assert not long[:, 24:].any()
 
 
 def sliding(*shapes, **options):
