@@ -13,8 +13,13 @@ from numpy.typing import NDArray
 import graphsys.kernels as solver_kernels
 from dynamics.derivatives.wrench_slopes import wrench_slopes
 from dynamics.kernels.base import layout, step_info
-from dynamics.kernels.base.intervals import keeps_intervals
-from dynamics.kernels.base.settings import LARGEST_TURN, SETTINGS_SIZE
+from dynamics.kernels.base.settings import (
+    BARRIER,
+    ENERGY_SHARE,
+    FRICTION_PART,
+    LARGEST_TURN,
+    SETTINGS_SIZE,
+)
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.derivatives import contacts as contact_slopes
 from dynamics.kernels.derivatives import interval as kernel
@@ -35,8 +40,10 @@ Float = NDArray[np.float64]
 #: Constants of a model with one number changed, and by how much.
 Changed = tuple[Float, float]
 
-#: Cuts are made by hand where slopes are taken: |phi| < 1 is never too far.
-ANY_TURN = 1.0
+#: Cuts are made by hand where slopes are taken: |phi| < 1 is never too far, any work is accepted.
+ANY_TURN, ANY_SHARE = 1.0, 0.0
+#: Lengths of intervals that are kept: more than a step has, `kernels.stepping.substeps.DEPTH`.
+ROOM = 1 << 12
 #: Status of `interval_slopes` where velocities of two bodies act on each other too strongly.
 CROSSED = 4
 
@@ -149,32 +156,25 @@ class Tangent:
         way: Directions,
         dc: Float,
     ) -> tuple[State, Directions]:
-        """`follow` for a step of length h; cut into intervals where the step is.
-
-        Intervals of several lengths are halves of halves: see `kernels.stepping.substeps`.
-        """
-        end, count = self._stepped(state, h, settings, control, wrench)
-        if count == 1:
+        """`follow` for a step of length h; cut into intervals where the step is."""
+        end, lengths, settings = self._stepped(state, h, settings, control, wrench)
+        if lengths.size == 1:
             return end, self._interval(state, end, h, control, wrench, way, dc)
-        if keeps_intervals(self.model.tables.plan) or count & (count - 1):
-            count = 2
-        else:
-            settings = settings.copy()
-            settings[LARGEST_TURN::SETTINGS_SIZE] = ANY_TURN
-        now = state
-        for i in range(count):
+        settings[LARGEST_TURN], settings[ENERGY_SHARE] = ANY_TURN, ANY_SHARE
+        now, before = state, np.cumsum(lengths) - lengths
+        for length, passed in zip(lengths.tolist(), before.tolist()):
             now = now.copy()
-            now.time = state.time + i * h / count
+            now.time = state.time + passed
             now.interval_velocity_before[:] = now.interval_velocity
-            now, way = self._followed(now, h / count, settings, control, wrench, way, dc)
+            now, way = self._followed(now, length, settings, control, wrench, way, dc)
         return now, way
 
     def _stepped(
         self, state: State, h: float, settings: Float, control: Float, wrench: Float
-    ) -> tuple[State, int]:
-        """State after a step of length h, and its number of intervals."""
+    ) -> tuple[State, Float, Float]:
+        """State after a step of length h, lengths of its intervals and the settings it took."""
         model = self.model
-        after, info, space = state.copy(), np.zeros(step_info.INFO_SIZE), model.workspace
+        after, info, space = state.copy(), np.zeros(step_info.INFO_SIZE + ROOM), model.workspace
         info[step_info.TIME] = state.time
         bad = stepping.step(
             model.tables.plan, model.tables.constant, model.symbolic.program, h, settings, control,
@@ -182,7 +182,11 @@ class Tangent:
         )  # fmt: skip
         if bad != 0:
             raise failure(model, bad, 0, state.time, info)
-        return after, int(info[step_info.INTERVALS])
+        lengths = info[step_info.INFO_SIZE :][: int(info[step_info.INTERVALS])]
+        sets = settings.reshape(-1, SETTINGS_SIZE)
+        barriers, parts = sets[:, BARRIER] / sets[0, BARRIER], sets[:, FRICTION_PART]
+        took = (barriers == info[step_info.RELAXATION]) & (parts == info[step_info.FRICTION])
+        return after, lengths, sets[np.argmax(took)].copy()
 
     def _interval(
         self,

@@ -308,6 +308,47 @@ def test_a_step_in_intervals_of_several_lengths_is_differentiated_through_them(s
     assert error(A, wanted) < CLOSE
 
 
+def released(seed):
+    """Three bodies with dry friction, off the rest of stiff springs, which cut the first step."""
+    rng = np.random.default_rng(seed)
+    mechanism = dy.Mechanism()
+    a, b, c = (
+        mechanism.add_body(dy.Box(*sides, mass=mass), name=name)
+        for name, mass, sides in (
+            ("a", 1.0, (0.4, 0.2, 0.1)), ("b", 0.5, (0.3, 0.1, 0.2)), ("c", 0.3, (0.2, 0.1, 0.1))
+        )
+    )  # fmt: skip
+    hinge = dy.Revolute(
+        mechanism.world, a, (0, 1, 0), child_point=(0.2, 0.1, 0), friction=0.3, name="one"
+    )
+    points = {"parent_point": (-0.2, 0, 0), "child_point": (0.1, 0.05, 0.1)}
+    cross = dy.Universal(a, b, (1, 0, 0), (0, 1, 0), stiffness=3e4, name="two", **points)
+    ball = dy.Spherical(b, c, stiffness=rng.choice([3e4, 1e3]), name="three", **points)
+    for joint in (hinge, cross, ball):
+        mechanism.add_joint(joint)
+    model = mechanism.finalize(H, barrier=1e-4, contact_tolerance=1e-12, tolerance=1e-13)
+    state = model.initial_state()
+    for name, size, most in (("one", 1, 1.0), ("two", 2, 0.3), ("three", 3, 0.3)):
+        model.set_joint(state, name, rng.uniform(-most, most, size), rng.normal(size=size))
+    return model, state
+
+
+@pytest.mark.parametrize("seed", [6, 24, 36, 48, 54])
+def test_intervals_that_the_history_of_a_step_cuts_are_those_of_its_slopes(seed):
+    # a half of these steps alone would be cut otherwise, as its energy is counted from its start
+    model, state = released(seed)
+    after, info = model.step(moved(model, state, np.zeros(36)))
+    assert info.intervals > 1
+
+    A, _ = dy.linearize(model, state)
+
+    # the intervals are others 1e-5 away
+    wanted = differences(
+        lambda d: read(model, model.step(moved(model, state, d))[0], after), 36, STEP / 10
+    )
+    assert error(A, wanted) < CLOSE
+
+
 #: A scene, its time, and numbers: the box falls on its edges, slides and stays.
 MOTIONS = [
     (box_on_a_corner, 0.2, [("floor", "friction"), ("body", "mass")]),

@@ -14,6 +14,7 @@ from dynamics.kernels.base.step_info import (
     EQUAL_LENGTHS,
     FACTORIZATIONS,
     FRICTION,
+    INFO_SIZE,
     INTERVALS,
     ITERATIONS,
     LARGEST_RISE,
@@ -118,11 +119,13 @@ def make_step(arrays_of, load, interval, advance, adapt):
     ):  # fmt: skip
         """State <- state after one step; 0 or what went wrong, the state then as it was.
 
+        An ``info`` that is longer than `INFO_SIZE` gets the lengths of the intervals after that.
         ``ready`` says that the workspace holds the node of the state. ``watch`` is None or that of
         `dynamics.kernels.collisions.watch`, and looks after each interval.
         """
         ends, scratch, linear, saved, reached, fallback = arrays_of(plan, state, work, solver, info)
         motion, inputs = motion_of(plan, state), Inputs(control=control, wrench=wrench)
+        room = info.size - INFO_SIZE
         plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
         if not ready:
             load(plan, constant, state, ends)
@@ -158,6 +161,8 @@ def make_step(arrays_of, load, interval, advance, adapt):
                 if done >= 0:
                     i += 1
                     info[ITERATIONS] += done
+                    if info[INTERVALS] < room:
+                        info[INFO_SIZE + int(info[INTERVALS])] = length
                     info[INTERVALS] += 1.0
                     ends = advance(plan, ends, info)
                     look(watch, ends[0].pose)
