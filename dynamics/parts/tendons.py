@@ -58,8 +58,9 @@ class Wrap:
     axis : array_like, shape (3,), optional
         Of a cylinder without ends, in the body's frame; without it this is a sphere.
     side : array_like, shape (3,), optional
-        Point in the body's frame on whose side the path runs, m; one inside of the sphere or
-        cylinder makes it a ring, which the path runs through. Without it the path takes the
+        Point in the body's frame, m: the path turns about the centre as that from the first end by
+        this point to the other end does, if need be the long way round. One inside of the sphere
+        or cylinder makes it a ring, which the path runs through. Without it the path takes the
         shorter way, and is straight wherever that misses the sphere or cylinder.
     """
 

@@ -66,6 +66,38 @@ def test_a_side_keeps_the_path_there_though_the_straight_one_is_free():
     assert length(mech) == pytest.approx(2 * math.sqrt(reach**2 - 1) + arc, abs=1e-13)
 
 
+def test_a_side_that_the_path_does_not_enclose_the_centre_with_leaves_it_straight():
+    # from 39 degrees below x up to y and back to 23 degrees below x: no turn about the centre
+    mech = three()
+    ends = ("a", (3.5, -1.2, 0)), ("b", (1, -1.3, 0))
+    mech.add_tendon(path=around(dy.Wrap("g", 1.0, side=(0, 2, 0)), ends), name="t")
+    assert length(mech) == pytest.approx(math.hypot(1.5, 0.1), abs=1e-14)
+
+
+def test_a_path_turns_as_the_one_by_its_side_does():
+    # arc of (18): what the turn of p -> side -> q leaves between the tangent points
+    rng = np.random.default_rng(0)
+    wrapped = 0
+    for _ in range(100):
+        p, q, side = rng.uniform(-3, 3, (3, 2))
+        if min(map(np.linalg.norm, (p, q, side))) < 1.0:
+            continue
+        mech = three()
+        ends = ("a", (*(p - [-2, 0]), 0)), ("b", (*(q - [2, 0]), 0))
+        wrap = dy.Wrap("g", 1.0, axis=(0, 0, 1), side=(*side, 0))
+        mech.add_tendon(path=around(wrap, ends), name="t")
+        line = np.concatenate([np.linspace(p, side, 2000), np.linspace(side, q, 2000)])
+        turn = np.unwrap(np.arctan2(line[:, 1], line[:, 0]))[[0, -1]] @ [-1, 1]
+        reach = np.linalg.norm(p), np.linalg.norm(q)
+        arc = abs(turn) - sum(math.acos(1 / one) for one in reach)
+        wanted = np.linalg.norm(p - q)
+        if arc > 0.0:
+            wrapped += 1
+            wanted = sum(math.sqrt(one**2 - 1) for one in reach) + arc
+        assert length(mech) == pytest.approx(wanted, abs=1e-12)
+    assert 20 < wrapped < 60
+
+
 def test_a_path_through_a_ring_is_the_shortest_that_meets_it():
     # a ring of 0.5 m whose side lies inside of it; the straight path passes 1 m off its centre
     mech = three()
@@ -225,6 +257,29 @@ ELBOW = (
     "</body>"
 )
 GEOMS = {"sphere": 'sphere" size=".06', "cylinder": 'cylinder" size="0.06 .1" euler="90 10 0'}
+
+
+def test_ways_around_geoms_with_sides_are_those_of_mujoco_4(tmp_path, mujoco):
+    if int(mujoco.__version__.split(".")[0]) < 4:
+        pytest.skip("older versions choose other ways")
+    rng = np.random.default_rng(0)
+    for k in range(20):
+        sites = "".join(
+            f'<site name="{name}" pos="{x[0]:.3f} {x[1]:.3f} {x[2]:.3f}"/>'
+            for name, x in zip(("p", "q", "side"), rng.uniform(-0.3, 0.3, (3, 3)))
+        )
+        text = world(
+            f'<geom name="g" type="{("sphere", "cylinder")[k % 2]}" size="0.08 1"/>{sites}'
+            '<body name="b"><joint type="slide" axis="1 0 0"/><geom size="0.01" contype="0"/>'
+            '<site name="r"/></body>',
+            '<tendon><spatial name="t" stiffness="1"><site site="p"/>'
+            '<geom geom="g" sidesite="side"/><site site="q"/><site site="r"/></spatial></tendon>',
+        )
+        model = load(tmp_path, text).finalize(1e-3)
+        data = mujoco.MjData(mujoco.MjModel.from_xml_string(text))
+        mujoco.mj_forward(data.model, data)
+        found = model.joint(model.initial_state(), "t")[0][0]
+        assert found == pytest.approx(data.ten_length[0], abs=1e-12)
 
 
 @pytest.mark.parametrize("pulley", [False, True])

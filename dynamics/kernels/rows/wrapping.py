@@ -1,9 +1,9 @@
 """Lengths of tendons around spheres and cylinders, and over pulleys: theory/joints (18).
 
 A tendon runs from a point p to a point q of two bodies around a geom of a third one, the shortest
-way or the one on the side of a point of the user. The path is straight, an arc (on a cylinder a
-helix), and straight again. It is stationary in the tangent points, so that the slopes of its length
-with respect to p and q are the unit tangents at these ends; those of the geom's body follow from
+way or that of the path by the side, a point of the user. The path is straight, an arc (on a
+cylinder a helix), and straight again. It is stationary in the tangent points, so that the slopes of
+its length with respect to p and q are the unit tangents at these ends; those of the geom's body follow from
 rigid motions of all, which keep the length.
 
 The first group of a pair (`WRAP`) has the bodies of p and of the geom. The second one (`WRAPPED`),
@@ -55,53 +55,34 @@ def turned(x, y, cosine, sine):
 
 
 @kernel
-def crossing(a, b, c, d):
-    """True if the segments a b and c d of the plane cross."""
-    ux, uy, vx, vy = b[0] - a[0], b[1] - a[1], d[0] - c[0], d[1] - c[1]
-    area = ux * vy - uy * vx
-    if area == 0.0:
-        return False
-    wx, wy = c[0] - a[0], c[1] - a[1]
-    s, t = (wx * vy - wy * vx) / area, (wx * uy - wy * ux) / area
-    return 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0
+def angle_from(a, b):
+    """Angle of the plane from one direction to another, within half a turn."""
+    return math.atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1])
 
 
 @kernel
 def around(p, q, r, side, sided):
-    """Path around a circle of the plane: (length, slopes by p and by q); length < 0: straight."""
+    """Path around a circle of the plane: (length, slopes by p and q); length < 0: straight.
+
+    The shortest one that turns about the centre as from p straight to q, or by the side to q.
+    """
     none = (-1.0, 0.0, 0.0, 0.0, 0.0)
     pp, qq = p[0] * p[0] + p[1] * p[1], q[0] * q[0] + q[1] * q[1]
-    dx, dy = q[0] - p[0], q[1] - p[1]
-    long = dx * dx + dy * dy
-    if pp < r * r or qq < r * r or long == 0.0:
+    if pp < r * r or qq < r * r:
         return none
-    part = min(1.0, max(0.0, -(p[0] * dx + p[1] * dy) / long))
-    nx, ny = p[0] + part * dx, p[1] + part * dy  # nearest to the centre
-    if nx * nx + ny * ny > r * r and (not sided or side[0] * nx + side[1] * ny >= 0.0):
-        return none
+    angle = angle_from(p, q)
+    if sided and (side[0] != 0.0 or side[1] != 0.0):
+        angle = angle_from(p, side) + angle_from(side, q)
     at_p, at_q = math.sqrt(pp - r * r), math.sqrt(qq - r * r)
-    best, found = -1e300, none
-    for way in (1.0, -1.0):  # counterclockwise from p to q, and clockwise
-        tx, ty = turned(p[0], p[1], r * r / pp, way * r * at_p / pp)
-        sx, sy = turned(q[0], q[1], r * r / qq, -way * r * at_q / qq)
-        mx, my = tx + sx, ty + sy
-        if sided:
-            middle = math.sqrt(mx * mx + my * my)
-            score = (mx * side[0] + my * side[1]) / middle if middle > 0.0 else 0.0
-        else:
-            score = -((tx - sx) ** 2 + (ty - sy) ** 2)
-        if crossing(p, (tx, ty), q, (sx, sy)):
-            score = -1e200
-        if score > best:
-            best = score
-            angle = way * math.atan2(tx * sy - ty * sx, tx * sx + ty * sy)
-            if angle < 0.0:
-                angle += 2.0 * math.pi
-            length = at_p + r * angle + at_q
-            ux, uy = turned(-ty / r, tx / r, -way, 0.0)  # away from the way that the arc goes
-            vx, vy = turned(-sy / r, sx / r, way, 0.0)
-            found = (length, ux, uy, vx, vy)
-    return found if best > -1e200 else none
+    arc = abs(angle) - math.atan2(at_p, r) - math.atan2(at_q, r)
+    if arc <= 0.0:
+        return none
+    way = math.copysign(1.0, angle)  # counterclockwise from p to q, or clockwise
+    tx, ty = turned(p[0], p[1], r * r / pp, way * r * at_p / pp)
+    sx, sy = turned(q[0], q[1], r * r / qq, -way * r * at_q / qq)
+    ux, uy = turned(-ty / r, tx / r, -way, 0.0)  # away from the way that the arc goes
+    vx, vy = turned(-sy / r, sx / r, way, 0.0)
+    return at_p + r * arc + at_q, ux, uy, vx, vy
 
 
 @kernel
