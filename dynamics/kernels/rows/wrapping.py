@@ -3,8 +3,8 @@
 A tendon runs from a point p to a point q of two bodies around a geom of a third one, the shortest
 way or that of the path by the side, a point of the user. The path is straight, an arc (on a
 cylinder a helix), and straight again. It is stationary in the tangent points, so that the slopes of
-its length with respect to p and q are the unit tangents at these ends; those of the geom's body follow from
-rigid motions of all, which keep the length.
+its length with respect to p and q are the unit tangents at these ends; those of the geom's body
+follow from rigid motions of all, which keep the length.
 
 The first group of a pair (`WRAP`) has the bodies of p and of the geom. The second one (`WRAPPED`),
 next to it, has that of q, with slopes alone, in a ring with the first one; if that body is one of
