@@ -242,7 +242,7 @@ class Kinematics:
         -------
         ndarray of float, shape (6, k)
             Linear momentum, kg m/s, then angular momentum about the centre of mass, kg m^2/s, both
-            in the world's axes.
+            in the world's axes; of the bodies, without rotors, whose own spins are not known.
 
         References
         ----------
@@ -251,7 +251,7 @@ class Kinematics:
         """
         motions = self._motions(state)
         shape = self._bodies.size, layout.TWIST, self.size
-        momentum = self._momenta(state, motions).reshape(shape)
+        momentum = self._momenta(state, motions, rotors=False).reshape(shape)
         momentum[self._masses == 0.0] = 0.0
         pose = state.pose[self._bodies]
         arms = pose[:, :3] - self.center_of_mass(state)
@@ -383,12 +383,13 @@ class Kinematics:
         """Velocities of all bodies but planes by v, shape (6 n, k)."""
         return self._slopes(state).along()
 
-    def _momenta(self, state: State, motions: Float) -> Float:
+    def _momenta(self, state: State, motions: Float, rotors: bool = True) -> Float:
         """Momenta of all bodies but planes, shape (6 n, k)."""
         n, count = self.model.n_bodies, self._bodies.size
         wide = np.zeros((self.size, n, layout.TWIST))
         wide[:, self._bodies] = motions.T.reshape(self.size, count, layout.TWIST)
-        found = momenta(self.model.tables, state.pose, wide.reshape(self.size, n * layout.TWIST))
+        twists = wide.reshape(self.size, n * layout.TWIST)
+        found = momenta(self.model.tables, state.pose, twists, rotors=rotors)
         chosen = found.reshape(wide.shape)[:, self._bodies]
         return np.asarray(chosen.reshape(self.size, count * layout.TWIST).T)
 

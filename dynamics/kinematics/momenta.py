@@ -28,7 +28,13 @@ __all__ = [
 Float = NDArray[np.float64]
 
 
-def momenta(tables: Tables, pose: Float, twists: Float, constant: Float | None = None) -> Float:
+def momenta(
+    tables: Tables,
+    pose: Float,
+    twists: Float,
+    constant: Float | None = None,
+    rotors: bool = True,
+) -> Float:
     """M V of many velocities at one pose.
 
     Parameters
@@ -38,6 +44,8 @@ def momenta(tables: Tables, pose: Float, twists: Float, constant: Float | None =
     twists : ndarray of float, shape (k, 6 n)
     constant : ndarray of float, optional
         Other masses and inertias than those of the tables.
+    rotors : bool, optional
+        Whether M has the inertia of the rotors of joints.
 
     Returns
     -------
@@ -45,7 +53,7 @@ def momenta(tables: Tables, pose: Float, twists: Float, constant: Float | None =
     """
     constant = tables.constant if constant is None else constant
     found = _of_bodies(tables, pose, twists, constant)
-    if tables.plan[layout.ROTORS]:
+    if rotors and tables.plan[layout.ROTORS]:
         inertias, G = _rotors(tables, pose, constant)
         found += (G.T @ (G @ twists.T * inertias[:, None])).T
     return found

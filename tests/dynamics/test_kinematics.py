@@ -109,6 +109,31 @@ def test_mass_and_centroidal_matrix_give_the_energy_and_momentum_of_a_motion():
     )
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_rotors_have_a_part_of_the_energy_and_none_of_the_centroidal_momentum(kind):
+    # one body at 0.5 m from its hinge, 2 rad/s: m r w along x and J w about y; or on a slide, 2 m/s
+    mechanism = dy.Mechanism()
+    body = mechanism.add_body(mass=3.0, inertia=[0.1, 0.2, 0.3], name="body")
+    options = {"armature": 0.4, "name": "j"}
+    joint = dy.Revolute(mechanism.world, body, (0, 1, 0), child_point=(0, 0, -0.5), **options)
+    if kind == "prismatic":
+        joint = dy.Prismatic(mechanism.world, body, (1, 0, 0), **options)
+    mechanism.add_joint(joint)
+    model = mechanism.finalize()
+    state = model.initial_state()
+    model.set_joint(state, "j", 0.0, 2.0)
+    kinematics = dy.Kinematics(model)
+
+    momentum = kinematics.centroidal_matrix(state) @ kinematics.velocities(state)
+    (inertia,) = kinematics.mass_matrix(state).ravel()
+
+    turns = kind == "revolute"
+    assert inertia == pytest.approx(3.0 * 0.5**2 + 0.2 + 0.4 if turns else 3.0 + 0.4)
+    assert momentum == pytest.approx([3.0, 0, 0, 0, 0.4, 0] if turns else [6.0, 0, 0, 0, 0, 0])
+    (read,) = dy.Sensors(model, [dy.CentroidalSensor()]).read(state).values()
+    assert momentum == pytest.approx([*(3.0 * read[3:6]), *read[6:]], abs=1e-12)
+
+
 def test_inverse_kinematics_of_an_arm_is_that_of_the_law_of_cosines():
     model = arm()
     kinematics, start = dy.Kinematics(model), at(model, one=0.4, two=0.2)
