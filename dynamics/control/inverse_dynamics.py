@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lapack
 
 from dynamics import rotation
 from dynamics.errors import check_model
@@ -33,8 +33,9 @@ Float = NDArray[np.float64]
 REACHED = 1e-6
 #: A contact or rope acts where no more than this is left, m.
 NEAR = 1e-5
-#: Residual over the sizes of matrix and solution, above which the matrix is singular.
-ROUNDING = 1e-13
+#: Reciprocal condition number, and part of the largest singular value, below which forces or
+#: accelerations depend on each other: of two joints that a gear couples, any part may pull.
+SINGULAR = 1e-12
 #: A joint rests where it is no faster, m/s or rad/s.
 STILL = 1e-9
 
@@ -97,7 +98,7 @@ def inverse_dynamics(
     right[:d] = free.T @ (_applied(model, state, twist) + rubbed.force - bias - pushed[d])
     right[d:] = wanted - asked_slopes.swing @ twist - asked_slopes.J @ bent
     found, missed = _solved(kkt, right)
-    if missed > REACHED * max(1.0, np.abs(right).max(initial=0.0)):
+    if missed > REACHED * _size(right):
         raise ValueError(
             f"no forces in the joints {list(acting.names)} give these accelerations of "
             f"{list(asked.names)}; ask for fewer, or let forces act in more joints"
@@ -108,14 +109,27 @@ def inverse_dynamics(
 
 def _solved(kkt: Float, right: Float) -> tuple[Float, float]:
     """Solution, of several the smallest, and its largest residual."""
-    if kkt.shape[0] == kkt.shape[1]:
-        with suppress(np.linalg.LinAlgError):
-            found = np.linalg.solve(kkt, right)
-            missed = float(np.abs(kkt @ found - right).max(initial=0.0))
-            if missed <= ROUNDING * np.abs(kkt).max(initial=0.0) * np.abs(found).max(initial=0.0):
-                return np.asarray(found), missed
-    found = np.linalg.lstsq(kkt, right, rcond=1e-12)[0]
-    return np.asarray(found), float(np.abs(kkt @ found - right).max(initial=0.0))
+
+    def missed(found: Float) -> float:
+        return float(np.abs(kkt @ found - right).max(initial=0.0))
+
+    found = None
+    if kkt.shape[0] == kkt.shape[1] > 0:
+        lu, pivots, bad = lapack.dgetrf(kkt)
+        if bad == 0:
+            found = np.asarray(lapack.dgetrs(lu, pivots, right)[0])
+            if lapack.dgecon(lu, np.abs(kkt).sum(axis=0).max())[0] > SINGULAR:
+                return found, missed(found)
+    smallest = np.asarray(np.linalg.lstsq(kkt, right, rcond=SINGULAR)[0], np.float64)
+    left = missed(smallest)
+    if found is not None and missed(found) < left and left > REACHED * _size(right):
+        return found, missed(found)  # masses so different that they looked singular
+    return smallest, left
+
+
+def _size(right: Float) -> float:
+    """What accelerations that are missed are compared with."""
+    return max(1.0, float(np.abs(right).max(initial=0.0)))
 
 
 def actuated(model: Model) -> list[Hashable]:

@@ -196,3 +196,31 @@ def test_computed_torque_moves_an_arm_with_friction_and_limits_along_its_path():
     assert knowing < 0.02 / (20 * np.e) + 40 * 0.001 / 0.1 / 400
     assert ignorant > 0.5 / (2 * 2 / 3 + 2 + 2) / 400  # the whole of it over the largest inertia
     assert knowing < ignorant / 3
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_forces_of_joints_that_a_gear_couples_are_the_smallest(seed):
+    # q_three = q_one / 2: forces (1, -2) in the two do nothing, so that the smallest are as (2, 1)
+    rng = np.random.default_rng(seed)
+    mechanism = dy.Mechanism()
+    a, b, c = (
+        mechanism.add_body(mass=mass, inertia=[0.1, 0.2, 0.15], name=name)
+        for name, mass in zip("abc", rng.uniform(0.5, 2.0, 3))
+    )
+    points = [
+        {"parent_point": rng.uniform(-0.3, 0.3, 3), "child_point": rng.uniform(-0.3, 0.3, 3)}
+        for _ in range(3)
+    ]
+    mechanism.add_joint(dy.Revolute(mechanism.world, a, (0, 1, 0), name="one", **points[0]))
+    mechanism.add_joint(dy.Spherical(a, b, name="two", **points[1]))
+    mechanism.add_joint(dy.Prismatic(b, c, (1, 0, 0), name="three", **points[2]))
+    mechanism.add_coupling("one", "three", 0.5)
+    model = mechanism.finalize()
+    state = model.initial_state()
+    model.set_joint(state, "two", rng.uniform(-0.5, 0.5, 3))
+    wanted = np.array([1.0, 0.2, 0.3, -0.4, 0.5]) * (1.0 + 1e-9 * rng.normal(size=5))
+
+    found = dy.inverse_dynamics(model, model.assemble(state), wanted)
+
+    assert found[0] == pytest.approx(2.0 * found[4], abs=1e-10)
+    assert np.abs(found).max() < 40.0  # weights of up to 2 kg each, at 0.9 m at most: 35 N m
