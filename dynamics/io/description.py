@@ -89,6 +89,8 @@ class Link:
     visuals, collisions : list of Geometry
         In the link's frame.
     gravity_scale : float
+    between : bool
+        Whether a reader has put it between hinges of a body: it is not in the file.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Link:
     visuals: list[Geometry] = field(default_factory=list)
     collisions: list[Geometry] = field(default_factory=list)
     gravity_scale: float = 1.0
+    between: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Link, Pose
 from dynamics.io.massless import settle, thicken
-from dynamics.io.notes import Notes
+from dynamics.io.notes import MERGED, Notes
 from dynamics.io.shape_inertia import shape_inertia
 from dynamics.parts.bodies import WORLD
 
@@ -176,10 +176,10 @@ def _merged(here: Group, one: Group, joint: JointEntry, parent: str | None, note
     if here.fixed and link.name == here.name:
         pass  # the world is itself
     elif not here.fixed and not here.complete and one.mass > here.mass:  # the heavier names both
-        notes.merge(f"merged into {link.name!r}", here.name)
+        notes.merge(f"{MERGED} {link.name!r}", here.name)
         here.name = link.name
     else:
-        notes.merge(f"merged into {here.name!r}", link.name)
+        notes.merge(f"{MERGED} {here.name!r}", link.name)
     if not here.fixed and min(here.mass, one.mass) > 0.0:
         if here.gravity_scale != one.gravity_scale:
             notes.merge("links whose gravity acts at the centre of mass of the whole", link.name)

@@ -58,9 +58,10 @@ def load(
     hinges became. A body whose name is that of a joint, too, is called ``"name body"``.
 
     Links without mass, or without inertia about some axis, are merged into the link they are fixed
-    to; a `MergedLinkWarning` names them. What a mechanism cannot express is left out, and an
-    `UnsupportedElementWarning` names every element. ``mechanism.report`` is one table of all that
-    was read, changed and left out. Nothing comes back from a file that is broken.
+    to. A `MergedLinkWarning` names what else is changed, such as hinges that become one joint. What
+    a mechanism cannot express is left out, and an `UnsupportedElementWarning` names every element.
+    ``mechanism.report`` is one table of all that was read, changed and left out. Nothing comes back
+    from a file that is broken.
 
     Parameters
     ----------

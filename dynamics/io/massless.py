@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Pose
-from dynamics.io.notes import Notes
+from dynamics.io.notes import BETWEEN, Notes
 from dynamics.parts.options import unused
 from dynamics.parts.tendons import Wrap
 
@@ -146,7 +146,8 @@ def _fill(group: Group, after: Group, notes: Notes) -> None:
         first.mass = TRACE * after.mass
     moment = float(np.linalg.eigvalsh(after.inertia)[0])
     first.inertia = first.inertia + TRACE * moment * np.eye(3)
-    notes.merge(f"links without mass or inertia that got {TRACE:g} of the next one's", group.name)
+    kind = BETWEEN if first.between else "links without mass or inertia"
+    notes.merge(f"{kind} that got {TRACE:g} of the next one's", group.name)
 
 
 class _Tree:

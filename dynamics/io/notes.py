@@ -20,6 +20,10 @@ MISSING, NO_CLOSURES = "meshes that are not there", "files next to it that hold 
 LOOKS = (
     "lights", "skins", "cameras that track", "numerics", "texts", "tuples", MISSING, NO_CLOSURES,
 )  # fmt: skip
+#: How changes begin that keep every motion, and that most files need: in the report alone. Links
+#: keep their names, as frames or bodies.
+MERGED, BETWEEN = "merged into", "links between hinges of a body"
+USUAL = (MERGED, BETWEEN)
 #: So many names of one kind are written out in a message; `elements` holds all.
 MOST_NAMES = 12
 
@@ -44,7 +48,7 @@ class UnsupportedElementWarning(LoadWarning):
 
 
 class MergedLinkWarning(LoadWarning):
-    """Links that are part of another body, or bodies under another name."""
+    """Links and joints that the mechanism has in another way, or under another name."""
 
 
 class ImplausibleInertiaWarning(LoadWarning):
@@ -99,9 +103,10 @@ class Notes:
             1 is the caller of this method.
         """
         moving = {what: names for what, names in self.unsupported.items() if what not in LOOKS}
+        changed = {what: to for what, to in self.merged.items() if not what.startswith(USUAL)}
         for found, kind, title in (
             (moving, UnsupportedElementWarning, "left out"),
-            (self.merged, MergedLinkWarning, "changed"),
+            (changed, MergedLinkWarning, "changed"),
             (self.kept, ImplausibleInertiaWarning, "kept"),
         ):
             if found:

@@ -58,8 +58,11 @@ def test_a_hinge_of_several_keeps_its_limits_spring_damper_rotor_and_motor(tmp_p
     )
     body = f'<body name="b">{three}<geom type="box" size="0.1 0.2 0.3"/></body>'
     motor = '<motor name="m" joint="q" gear="50" ctrlrange="-1 1" ctrllimited="true"/>'
-    joints = load(tmp_path, world(body, f"<actuator>{motor}</actuator>")).joints
+    mech = load(tmp_path, world(body, f"<actuator>{motor}</actuator>"), quiet=False)
+    joints = mech.joints  # loaded without a warning: the bodies between are ours
 
+    between = "links between hinges of a body that got 1e-07 of the next one's"
+    assert mech.report.changed == {between: ["b behind p", "b behind q"]}
     assert list(joints) == ["p", "q", "r"] and not joints["p"].actuated and joints["q"].actuated
     for name, low, damping in zip("pqr", (1, 2, 3), (4, 5, 6)):
         one = joints[name]

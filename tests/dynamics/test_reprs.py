@@ -1,7 +1,6 @@
 """What objects print is one short line in the user's labels."""
 
 import numpy as np
-import pytest
 
 import dynamics as dy
 from dynamics.integrators import Tree, TreeIntegrator, plan
@@ -26,7 +25,6 @@ def test_meshes_say_how_large_they_are():
     assert repr(Mesh("a.stl", "", np.ones(3))) == "Mesh('a.stl', from a file)"
 
 
-@pytest.mark.filterwarnings("ignore::dynamics.io.MergedLinkWarning")
 def test_a_report_counts_and_prints_its_table(tmp_path):
     text = robot(link("base", mass=0), link("a"), joint("j", "continuous", "base", "a"))
     report = load(tmp_path, text, base="fixed").report

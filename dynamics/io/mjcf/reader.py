@@ -228,7 +228,9 @@ class Reader:
             return [], []
         for one in freedoms:
             last = one is freedoms[-1]
-            link = Link(name if last else f"{name} behind {one.name}", center=one.point)
+            link = Link(
+                name if last else f"{name} behind {one.name}", center=one.point, between=not last
+            )
             between += [] if last else [link]
             joints.append(one_joint([one], parent, link.name, place, self.notes))
             parent, place = link.name, Pose()
