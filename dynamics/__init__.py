@@ -111,22 +111,11 @@ __all__ = [
 ]
 
 
-#: What other programs call joints and grounds, and the name here.
-_ELSEWHERE = {
-    **dict.fromkeys(("Ball", "BallJoint", "BallRpyJoint"), "Spherical"),
-    **dict.fromkeys(("Free", "FreeJoint", "FreeFlyer", "QuaternionFloatingJoint"), "Floating"),
-    **dict.fromkeys(("Hinge", "HingeJoint", "Pin", "RevoluteJoint"), "Revolute"),
-    **dict.fromkeys(("Slide", "Slider", "PrismaticJoint"), "Prismatic"),
-    **dict.fromkeys(("Weld", "WeldJoint", "FixedJoint"), "Fixed"),
-    **dict.fromkeys(("Screw", "ScrewJoint"), "Helical"),
-    **dict.fromkeys(("Floor", "Ground", "Plane"), "HalfSpace"),
-    **dict.fromkeys(("IK", "InverseKinematics"), "Kinematics"),
-}
-
-
 def __getattr__(name: str) -> Any:
     if name not in _LATER and name not in _MODULES:
-        hint = f"; use dynamics.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        from dynamics.elsewhere import MODULE
+
+        hint = f"; use {MODULE[name]}" if name in MODULE else ""
         raise AttributeError(f"module 'dynamics' has no attribute {name!r}{hint}")
     from importlib import import_module
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
+from dynamics.elsewhere import MECHANISM, refer
 from dynamics.errors import UnknownNameError, unknown_words
 from dynamics.model import Model
 from dynamics.parts.actuators import Actuator, Keyframe
@@ -81,6 +82,7 @@ class Parts(UserDict[Hashable, Part]):
         return made
 
 
+@refer(MECHANISM)
 class Mechanism:
     """Bodies, joints and forces under names, in the order they were added.
 

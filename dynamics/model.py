@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import interrupts
+from dynamics.elsewhere import MODEL, refer
 from dynamics.errors import ConvergenceError, InconsistentStateError, UnknownNameError
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.settings import BARRIER
@@ -49,6 +50,7 @@ SOFTER = ((1.0, 1.0), (1e2, 1.0), (1e4, 1.0), (1e3, 0.3))
 GIVEN = 0.05
 
 
+@refer(MODEL)
 class Model:
     """Tables, symbolic factorization and settings of a mechanism; never changes.
 

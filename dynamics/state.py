@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynamics.elsewhere import STATE, refer
 from dynamics.kernels.base.layout import POSE, STIFF_NUMBERS, TWIST
 from dynamics.kernels.base.step_info import LENGTH, SPACING
 
@@ -31,6 +32,7 @@ def interval_of(info: Float) -> tuple[float, float]:
     return float(info[LENGTH]), float(info[SPACING])
 
 
+@refer(STATE)
 @dataclass(slots=True, eq=False, repr=False)
 class State:
     """All that a step needs to know, in one array; the rest are views into it.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.archive import WITH_STATE, event_arrays, read_motion, write_motion
+from dynamics.elsewhere import TRAJECTORY, refer
 from dynamics.errors import UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kinematics.coordinates import PERIOD
@@ -32,6 +33,7 @@ __all__ = ["Trajectory"]
 Float = NDArray[np.float64]
 
 
+@refer(TRAJECTORY)
 @dataclass(eq=False, repr=False)
 class Trajectory:
     """States of a model at nodes of time.

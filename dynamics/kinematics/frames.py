@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
+from dynamics.elsewhere import KINEMATICS, refer
 from dynamics.errors import InconsistentStateError, UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kinematics import coordinates, loop_closure
@@ -41,6 +42,7 @@ GOOD, POOR = 0.75, 0.25
 WITHIN = 1e-9
 
 
+@refer(KINEMATICS)
 class Kinematics:
     """Frame Jacobians, mass matrix and inverse kinematics of a model, with its closed loops.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
+from dynamics.elsewhere import JOINT_SPACE, refer
 from dynamics.errors import UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kernels.observables import measure as kernel
@@ -29,6 +30,7 @@ Float = NDArray[np.float64]
 TURNING = (rows.ANGLE, rows.HEADING_A, rows.HEADING_B)
 
 
+@refer(JOINT_SPACE)
 class JointSpace:
     """Coordinates of some joints, one after another.
 
