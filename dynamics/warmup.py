@@ -84,11 +84,12 @@ def with_contacts() -> int:
 
 
 def with_near_pairs() -> int:
-    """The hopper, also with an accuracy; its number of steps."""
+    """The hopper, also with an accuracy, its leg with and without limits; its number of steps."""
     compile_all()
-    model = _hopper().finalize(TIMESTEP)
-    state = model.initial_state()
-    simulate(model, state, 2.0 * TIMESTEP, accuracy=1e-3)
+    for limits in ((-0.2, 0.2), None):
+        model = _hopper(limits).finalize(TIMESTEP)
+        state = model.initial_state()
+        simulate(model, state, 2.0 * TIMESTEP, accuracy=1e-3)
     steps = _run(model, state)  # no pair is near
     motion = simulate(model, state, 1.0)  # it falls down: pairs come and go
     linearize(model, motion.final)
@@ -137,7 +138,7 @@ def _double_pendulum(servo: PositionServo | None = None) -> Mechanism:
     return mechanism
 
 
-def _hopper() -> Mechanism:
+def _hopper(limits: tuple[float, float] | None) -> Mechanism:
     mechanism = Mechanism()
     mechanism.add_obstacle(HalfSpace(), name="floor")
     trunk = mechanism.add_body(Box(0.2, 0.2, 0.3, mass=2.0), name="trunk", position=(0, 0, 1.5))
@@ -154,7 +155,10 @@ def _hopper() -> Mechanism:
             child_point=(0.0, 0.0, 0.2),
         )
     )
-    leg = Prismatic(shin, foot, axis=(0.0, 0.0, 1.0), parent_point=(0.0, 0.0, -0.25), damping=10.0)
+    leg = Prismatic(
+        shin, foot, axis=(0.0, 0.0, 1.0), parent_point=(0.0, 0.0, -0.25), damping=10.0,
+        limits=limits,
+    )  # fmt: skip
     mechanism.add_joint(leg)
     box = Box(0.2, 0.2, 0.2, mass=1.0)
     mechanism.add_body(box, name="box", position=(0.0, 0.0, 2.0))  # onto the trunk

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, eye_array, kron, random_array
 
 from graphsys.analysis.block_triangular import block_triangular_form
-from graphsys.compiler import bind_all, compile_all
+from graphsys.batch import Batch
+from graphsys.compiler import DISABLE_JIT, bind_all, compile_all
 from graphsys.families import (
     body_joint_tree,
     chain,
@@ -16,8 +17,13 @@ from graphsys.families import (
     random_saddle_system,
     random_system,
 )
+from graphsys.interop import ipopt
 from graphsys.interop.cholesky import cholesky
+from graphsys.interop.direct_calls import address_of
+from graphsys.interop.pattern import Pattern
 from graphsys.interop.sparse_linalg import splu
+from graphsys.kernels.batch import entries_solve
+from graphsys.kernels.single import keyed_solve
 from graphsys.matrix.from_scipy import canonical
 from graphsys.numeric.one_pass_lu import OnePassLU
 from graphsys.numeric.sparse_lu import SparseLUFactor
@@ -56,7 +62,7 @@ def warm_up() -> int:
         system.to_scipy()
     systems[0].add([0], [0], [[1.0]])
     count = len(systems) + _with_delayed_pivots() + _block_triangular() + _similar_rows()
-    count += _other_types() + _scalar_matrices()
+    count += _other_types() + _scalar_matrices() + _again_and_side_by_side() + _patterns()
     bind_all()
     return count
 
@@ -78,6 +84,39 @@ def _other_types() -> int:
         factor.solve(np.ones(system.shape[0], complex))
         factor.inertia()
     return 9
+
+
+def _again_and_side_by_side() -> int:
+    """Solve systems in one call, after a change of a node, and eight at a time."""
+    systems = [random_system(chain(5), 1), random_system(ladder(8), 2), random_system(net(4), 6)]
+    for system in systems:
+        factor, b = system.factorize(), np.ones(system.shape[0])
+        factor.refactorize_and_solve(system.values, b)
+        factor.refactorize(system.values, changed=[system.labels[0]])
+        factor.solve_gradient(b, b)
+        batch = Batch(factor.symbolic, np.stack([system.values] * 9))
+        batch.solve(np.ones((9, b.size)))
+        batch.refactorize(np.stack([system.values] * 9))
+        batch.solve_once(np.stack([system.values] * 9), np.ones((9, b.size)))
+    return len(systems)
+
+
+def _patterns() -> int:
+    """Solve matrices of one pattern as from JAX, and compile what Ipopt calls."""
+    A = csr_array(random_system(chain(20), 1).to_scipy())
+    pattern = Pattern.from_scipy(A)
+    for dtype in (np.float64, np.float32):
+        many, b = np.stack([A.data.astype(dtype)] * 9), np.ones((9, 20), dtype)
+        pattern.solve(many[0], b[0])
+        for writeable in (True, False):  # arrays of JAX are not
+            many.flags.writeable = b.flags.writeable = writeable
+            pattern._solve_many(many, b, "N", "raise")
+        if not DISABLE_JIT:
+            for kernel in (keyed_solve.solve_entries, entries_solve.solve_entries_of_many):
+                address_of(kernel, np.dtype(dtype))
+    if not DISABLE_JIT:
+        ipopt.kernels()
+    return 2
 
 
 def _scalar_matrices() -> int:

@@ -171,27 +171,35 @@ class Kernel(Compiled):
         kinds : str
             See `kinds_of`.
         role : str, optional
-            Who calls it: "stub" for Python, "c" for C (`stubs.add_c_function`).
+            Who calls it: "stub" for Python, "solution" for Python without the last argument
+            (`solution_entry`), "c" for C (`stubs.add_c_function`).
         """
-        from graphsys.compiler import lazy_binding, machine
+        from graphsys.compiler import lazy_binding
 
         with _lock:
             if (kinds, role) not in self.addresses:
-                name = self.file_of(kinds, role)
-                address = machine.engine().load(name)
-                if address is None:
-                    machine.explain_compiling()
-                    with progress:
-                        from graphsys.compiler import ahead
-
-                        ahead.start(self, kinds)
-                        from graphsys.compiler import backend
-
-                        address = backend.compiled(self, kinds, role, name)
+                address = self.machine_code(kinds, role)
                 if role == "c":  # which takes no errors
                     lazy_binding.bind_all()
                 self.addresses[kinds, role] = address
             return self.addresses[kinds, role]
+
+    def machine_code(self, kinds: str, role: str) -> int:
+        """`address` of what is loaded or compiled now, without the lazy kernels that it calls."""
+        from graphsys.compiler import machine
+
+        name = self.file_of(kinds, role)
+        address = machine.engine().load(name)
+        if address is None:
+            machine.explain_compiling()
+            with progress:
+                from graphsys.compiler import ahead
+
+                ahead.start(self, kinds)
+                from graphsys.compiler import backend
+
+                address = backend.compiled(self, kinds, role, name)
+        return address
 
     def file_of(self, kinds: str, role: str) -> str:
         """Name of the file of its machine code for some kinds of arguments."""

@@ -40,6 +40,11 @@ CODES: dict[np.dtype[Any], int] = {
 PAUSE = 1e-4
 
 
+def address_of(kernel: Any, dtype: np.dtype[Any]) -> int:
+    """Address of a kernel of plans, `solve_entries` or `solve_entries_of_many`, for a type."""
+    return int(kernel.address(f"i8,1Cw i8,1Cw {dtype.str[1:]},1Cw", "c"))
+
+
 class Table(Protocol):
     """Places of plans in the memory of compiled code."""
 
@@ -111,7 +116,7 @@ class Plans:
         self._done.add(place)
         self._room[place] = columns
         words: Any = new_frame(*arrays)
-        function = kernel.address(f"i8,1Cw i8,1Cw {dtype.str[1:]},1Cw", "c")
+        function = address_of(kernel, dtype)
         plan = np.concatenate([[function, CODES[dtype], words.size], words])
         self._arrays[place] = (*kept, words, plan, *arrays)
         self._store(place, plan.ctypes.data)

@@ -583,6 +583,13 @@ def library() -> str:
     return path
 
 
+def kernels() -> tuple[int, int, int]:
+    """Addresses of compiled code that factorizes, solves and equilibrates; compiled if need be."""
+    called = framed.factorize_framed, framed.solve_framed, equilibration.equilibrate_framed
+    first, second, third = (kernel.address("i8,1Cw f8,1Cw", "c") for kernel in called)
+    return first, second, third
+
+
 def connect(path: str) -> None:
     """Load the library of a path, and set its callbacks."""
     global _LIBRARY
@@ -592,10 +599,7 @@ def connect(path: str) -> None:
     table = _Callbacks.in_dll(loaded, "graphsys_callbacks")
     table.factorize, table.solve = addresses[1:]
     if hasattr(framed.factorize_framed, "address"):  # not under NUMBA_DISABLE_JIT=1
-        kinds = "i8,1Cw f8,1Cw"
-        table.factorize_framed = framed.factorize_framed.address(kinds, "c")
-        table.solve_framed = framed.solve_framed.address(kinds, "c")
-        table.equilibrate_framed = equilibration.equilibrate_framed.address(kinds, "c")
+        table.factorize_framed, table.solve_framed, table.equilibrate_framed = kernels()
         table.weak_up_to = WEAK_UP_TO
         loaded.graphsys_lend.argtypes = [_INT, _INT, _INT, _ADDRESS, _ADDRESS, _ADDRESS]
         loaded.graphsys_lend_tables.argtypes = [_INT, _ADDRESS]

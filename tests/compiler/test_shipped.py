@@ -161,9 +161,9 @@ def test_a_terminal_is_told_that_kernels_are_compiled(monkeypatch, seconds, term
 
 def test_the_list_names_kernels_with_a_kind_for_each_argument():
     for module, entries in build.kernels().items():
-        for name, kinds in entries:
+        for name, kinds, role in entries:
             kernel = getattr(import_module(module), name)
-            assert isinstance(kernel, Kernel)
+            assert isinstance(kernel, Kernel) and f".{role}" in build.CALLED
             assert len(words_of(kinds)) == kernel.py_func.__code__.co_argcount, (module, name)
 
 
@@ -186,7 +186,7 @@ def test_processes_claim_each_thing_once(tmp_path):
 
 
 def test_an_outdated_line_says_how_to_write_the_list(monkeypatch, tmp_path):
-    listed = {"graphsys.kernels.base.layout": [("work_sizes", "int int int")]}
+    listed = {"graphsys.kernels.base.layout": [("work_sizes", "int int int", "stub")]}
     monkeypatch.setattr(build, "kernels", lambda: listed)
     with pytest.raises(RuntimeError, match=r"work_sizes int int int .*packaging\.record"):
         build.compile_shipped(tmp_path)

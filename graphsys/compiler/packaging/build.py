@@ -20,8 +20,11 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parents[3]
-#: A line for each kernel that Python calls: its module, its name and the kinds of its arguments.
+#: A line for each kernel that is called from outside: its module, its name, for other roles than
+#: "stub" a colon and the role, and the kinds of its arguments.
 SHIPPED = Path(__file__).parent / "shipped.txt"
+#: Endings of files of what is called from outside: the roles of `Kernel.address`.
+CALLED = ".stub", ".solution", ".c"
 #: What `store.write` adds to a header.
 PARTS = "code", "payload"
 STALE = (
@@ -39,12 +42,13 @@ def import_kernels_only() -> None:
         sys.modules[name] = package
 
 
-def kernels() -> dict[str, list[tuple[str, str]]]:
-    """Kernels of ``shipped.txt`` by module: names, and kinds of arguments."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def kernels() -> dict[str, list[tuple[str, str, str]]]:
+    """Kernels of ``shipped.txt`` by module: names, kinds of arguments, and roles."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
     for line in SHIPPED.read_text().splitlines():
-        module, name, kinds = line.split(maxsplit=2)
-        found.setdefault(module, []).append((name, kinds))
+        module, called, kinds = line.split(maxsplit=2)
+        name, _, role = called.partition(":")
+        found.setdefault(module, []).append((name, kinds, role or "stub"))
     return found
 
 
@@ -108,9 +112,9 @@ def compile_shipped(cache: Path) -> None:
     ahead.left.clear()  # the other processes do that
     for module, entries in kernels().items():
         if _claim(cache, module):
-            for name, kinds in entries:
+            for name, kinds, role in entries:
                 try:
-                    getattr(import_module(module), name).address(kinds)
+                    getattr(import_module(module), name).machine_code(kinds, role)
                 except Exception as error:
                     raise RuntimeError(f"{module} {name} {kinds} {STALE}") from error
     done: set[str] = set()
@@ -140,14 +144,14 @@ def _claim(cache: Path, what: str) -> bool:
 
 
 def _collect(cache: Path, folder: Path) -> int:
-    """Move what stubs need, without what only numba needs; the number of files.
+    """Move what is called from outside and what that needs, less what numba needs; count files.
 
     Small kernels are part of their callers: their own files are of no use.
     """
     from graphsys.compiler import machine, store
 
     files = {path.name: path for path in cache.glob("objects-*/*")}
-    left = [name for name in files if name.endswith(".stub")]
+    left = [name for name in files if name.endswith(CALLED)]
     done: set[str] = set()
     while left:
         name = left.pop()

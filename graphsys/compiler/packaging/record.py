@@ -1,6 +1,7 @@
 """Write ``shipped.txt`` anew: ``python -m graphsys.compiler.packaging.record``.
 
-It lists what the warm-ups of both packages call, with the kinds of its arguments.
+It lists what the warm-ups of both packages call, with the kinds of its arguments, and who calls it
+where that is not Python by a stub.
 """
 
 from __future__ import annotations
@@ -23,11 +24,10 @@ FIRST = (
 def called() -> list[str]:
     """Lines of what Python has called in this process."""
     found = {
-        (kernel.__module__, kernel.__qualname__, kinds)
+        (kernel.__module__, kernel.__qualname__ + ("" if role == "stub" else f":{role}"), kinds)
         for kernel in gc.get_objects()
         if issubclass(type(kernel), Kernel)  # isinstance would ask dead proxies
         for kinds, role in kernel.addresses
-        if role == "stub"
     }
     return [" ".join(line) for line in sorted(found, key=lambda line: (line[0] not in FIRST, line))]
 

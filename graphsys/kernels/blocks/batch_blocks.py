@@ -273,7 +273,7 @@ def _scale(stored, text):
     return intrinsic(typed)
 
 
-def _exchange(emit_function, text):
+def _exchange(name, text):  # a name, as the module that emits it imports numba
     def typed(typing, x, x_at, b, b_at, stride, order, order_at, step, rows):
         signature = types.none(x, x_at, b, b_at, stride, order, order_at, step, rows)
         real = real_name(x.dtype)
@@ -283,13 +283,13 @@ def _exchange(emit_function, text):
             made = context.make_array(signature.args[5])(context, builder, arguments[5])
             places = [low.pointer(0, 1), low.pointer(2, 3), low.integer(4)]
             places.append(builder.gep(made.data, [low.integer(6)]))
-            function = emit_function(builder.module, real)
+            function = getattr(lanes, name)(builder.module, real)
             builder.call(function, [*places, low.integer(7), low.integer(8)])
             return low.none()
 
         return signature, generate
 
-    typed.__name__ = emit_function.__name__
+    typed.__name__ = name
     typed.__doc__ = text
     return intrinsic(typed)
 
@@ -320,5 +320,5 @@ else:
     raise_lanes = _magnitude
     load_lanes = _load
     invert_lanes = _invert
-    gather_lanes = _exchange(lanes.gather_function, "x_i <- b[order_i step] of eight systems.")
-    scatter_lanes = _exchange(lanes.scatter_function, "b[order_i step] <- x_i of eight systems.")
+    gather_lanes = _exchange("gather_function", "x_i <- b[order_i step] of eight systems.")
+    scatter_lanes = _exchange("scatter_function", "b[order_i step] <- x_i of eight systems.")
