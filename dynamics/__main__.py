@@ -33,6 +33,10 @@ OPTIONS = {
     "dynamics.load(file, actuated=True)": "--actuated",
     "base='fixed'": "--base fixed",
     "least_radius=": "--least-radius",
+    "position= and orientation=": "--position",
+    "collide=": "--collide",
+    "ground=": "--ground",
+    "within=": "--within",
 }
 WIDTH = 40  #: of the progress bar
 EVENTS = 10  #: that are printed
@@ -69,8 +73,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             code, complaint = 130, "interrupted"
         except REFUSED as error:
             code, complaint = 1, str(error) or type(error).__name__
-            for python, option in OPTIONS.items():
-                complaint = complaint.replace(python, option)
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         _complain("warning", message)
     if complaint:
@@ -79,6 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _complain(kind: str, message: str) -> None:
+    for python, option in OPTIONS.items():
+        message = message.replace(python, option)
     print(f"dynamics: {kind}:", " ".join(message.split()), file=sys.stderr)
 
 
@@ -351,17 +355,21 @@ def _info(arguments: argparse.Namespace) -> None:
         controls=model.n_controls,
         frames=len(mechanism.frames),
     )
-    for name, body in mechanism.bodies.items():
-        print(f"  body   {name!s:<28}{body.mass:.6g} kg")
+    bodies = mechanism.bodies.items()
+    _print_columns("body", [(str(name), f"{body.mass:.6g} kg") for name, body in bodies])
+    joints = []
     for name, joint in mechanism.joints.items():
         limits = ""
         if joint.limits is not None:
             limits = ", ".join(f"{low:.4g} to {high:.4g}" for low, high in joint.limits)
         ends = " - ".join(str(body.name) for body in joint.bodies)
-        print(f"  joint  {name!s:<28}{joint.kind:<12}{ends:<32}{limits}".rstrip())
-    for name, one in mechanism.couplings.items():
-        law = f"{one.follower} = {one.ratio:.6g} {one.leader} + {one.offset:.6g}"
-        print(f"  coupling {name!s:<26}{law}")
+        joints.append((str(name), joint.kind, ends, limits))
+    _print_columns("joint", joints)
+    couplings = [
+        (str(name), f"{one.follower} = {one.ratio:.6g} {one.leader} + {one.offset:.6g}")
+        for name, one in mechanism.couplings.items()
+    ]
+    _print_columns("coupling", couplings)
     for cycle in model.tables.cycles:
         print("  loop  ", ", ".join(str(name) for name in cycle))
     for line in str(mechanism.report).splitlines():
@@ -410,6 +418,14 @@ def _warm_up(arguments: argparse.Namespace) -> None:
 def _print_table(**facts: object) -> None:
     for name, value in facts.items():
         print(f"{name:<12}{value}")
+
+
+def _print_columns(word: str, rows: Sequence[tuple[str, ...]]) -> None:
+    """Rows after a word, each column as wide as its longest entry."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths))
+        print(f"  {word:<8} {cells}".rstrip())
 
 
 class _Bar:

@@ -853,7 +853,7 @@ CentroidalSensor
 
     def _check_name(self, name: Hashable) -> None:
         if name in self._used:
-            raise ValueError(f"the name {name!r} is in use; names of a mechanism differ")
+            raise ValueError(f"the name {name!r} is in use; give another one by name=")
 
     def _end(self, given: Any) -> Any:
         """Body of a contact, or the world, given by itself or by name."""

@@ -484,7 +484,8 @@ def check_start(model: Model, state: State) -> None:
             k = int(np.searchsorted(model.tables.row_start, row, side="right")) - 1
             raise InconsistentStateError(
                 f"joint {list(model.tables.joint_index)[k]!r} is open by {g[row]:.2e} at the "
-                "start; use model.assemble(state), or set the joint's coordinates"
+                "start; use model.assemble(state), set the joint's coordinates, or move a whole "
+                "robot by model.set_body(state, name, ..., carry=True)"
             )
     if model.near is None:
         check_apart(model, state, CONSISTENT)

@@ -117,10 +117,11 @@ def check_state(model: Model, state: Any, begins: bool = False) -> None:
     plans without them; a motion does not begin with it.
     """
     if not isinstance(state, State):
-        way = "begin with model.initial_state()"
         if isinstance(state, tuple) and state and isinstance(state[0], State):
-            way = "a step returns two things: state, info = model.step(state)"
-        raise TypeError(f"the state is {state!r}; {way}")
+            raise TypeError(
+                "the state is the pair that a step returns: use state, info = model.step(state)"
+            )
+        raise TypeError(f"the state is {state!r}; begin with model.initial_state()")
     if state.data.size == model.state_size:
         return
     same = state.n == model.n_bodies and state.rows == model.n_rows

@@ -89,9 +89,15 @@ _LISTED = ("__version__", "ipopt", "kernels", *_MODULES)
 _ELSEWHERE = {
     "analyze": "System(...).analyze()",
     "cho_factor": "cholesky(A)",
-    "factorize": "System(...).factorize()",
-    "ldl": "System.from_scipy(A, symmetric=True).factorize()",
-    "lu_factor": "splu(A)",
+    **dict.fromkeys(("cg", "gmres", "linalg", "minres"), "spsolve(A, b)"),
+    **dict.fromkeys(("cond", "rcond"), "splu(A).factor.rcond()"),
+    **dict.fromkeys(("cyipopt", "hsllib", "ma27"), "ipopt.library()"),
+    **dict.fromkeys(("det", "logdet", "slogdet"), "splu(A).factor.slogdet()"),
+    **dict.fromkeys(("factor", "factorize"), "System(...).factorize()"),
+    "inertia": "System.from_scipy(A, symmetric=True).factorize().inertia()",
+    "inv": "splu(A).solve(B), or splu(A).factor.selected_inverse()",
+    **dict.fromkeys(("ldl", "ldlt"), "System.from_scipy(A, symmetric=True).factorize()"),
+    **dict.fromkeys(("lu", "lu_factor"), "splu(A)"),
     "solve": "spsolve(A, b) or System(...).solve(b)",
     "spilu": "splu(A)",
 }

@@ -6,6 +6,7 @@ their largest values; what is to be learned is a function of the caller's.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -105,9 +106,9 @@ class Task:
         check_model(model, "gym.Task")
         if model.n_controls == 0:
             raise ValueError("the mechanism takes no controls; make a joint actuated")
-        for what, function in (("reward", reward), ("terminated", terminated or bool)):
-            if not callable(function):
-                raise TypeError(f"{what} must be a function, not {function!r}")
+        _check_function("reward", reward, "q, rate, action")
+        if terminated is not None:
+            _check_function("terminated", terminated, "q, rate")
         if noise and (model.tables.cycles or model.mechanism.couplings):
             raise ValueError(
                 "starts of a mechanism with loops or couplings cannot be varied; use noise=0"
@@ -431,6 +432,18 @@ class MechanismEnv(Env):
         state.time = self._count * self.task.skip * self.task.model.timestep
         picture: NDArray[np.uint8] = self._sketch.draw(state)
         return picture
+
+
+def _check_function(what: str, function: Any, takes: str) -> None:
+    """Refuse what cannot be called with so many arguments."""
+    if not callable(function):
+        raise TypeError(f"{what} must be a function, not {function!r}")
+    try:
+        inspect.signature(function).bind(*takes.split())
+    except TypeError as error:
+        raise TypeError(f"{what} must take ({takes}): {error}") from None
+    except ValueError:  # of one that Python does not know the signature of
+        pass
 
 
 def _check_task(task: Task) -> None:

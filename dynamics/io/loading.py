@@ -247,5 +247,9 @@ def _read(
         from dynamics.io.usd import read_usd
 
         return read_usd(path, notes, meshes=meshes, within=within)
-    hint = f": expand it first, xacro {path.name} > robot.urdf" if kind == ".xacro" else ""
+    hints = {
+        ".npz": ": read a motion by dynamics.Trajectory.load(path, model)",
+        ".xacro": f": expand it first, xacro {path.name} > robot.urdf",
+    }
+    hint = hints.get(kind, "")
     raise ValueError(f"{path.name} is no .urdf, .xml (MJCF), .sdf, .usda or .usd file{hint}")

@@ -271,6 +271,9 @@ def joint_of(model: Model, name: Hashable) -> Joint:
     try:
         return model.mechanism.joints[name]
     except KeyError:
+        own = getattr(name, "name", None)
+        if own is not None and model.mechanism.joints.get(own) is name:
+            raise UnknownNameError(f"give a joint by its name, {own!r}") from None
         raise UnknownNameError(
             f"there is no joint {name!r}; joints are {list(model.mechanism.joints)}"
         ) from None

@@ -88,8 +88,18 @@ class Pattern:
     """
 
     def __init__(
-        self, rows: Any, columns: Any, n: int | None = None, *, positive_definite: bool = False
+        self,
+        rows: Any,
+        columns: Any = None,
+        n: int | None = None,
+        *,
+        positive_definite: bool = False,
     ) -> None:
+        if columns is None:
+            raise TypeError(
+                "columns are missing: give gs.Pattern(rows, columns), or gs.Pattern.from_scipy(A) "
+                "for a matrix"
+            )
         self.rows, self.columns = _positions(rows, "rows"), _positions(columns, "columns")
         if self.rows.shape != self.columns.shape:
             raise ValueError(f"there are {self.rows.size} rows and {self.columns.size} columns")

@@ -74,16 +74,28 @@ AT_ONCE = 64
 SHOWN = 5
 
 
-def _without_a_meaning(name: str) -> property:
+def _without_a_meaning(name: str, why: str) -> property:
     """Attribute that raises AttributeError and says why; `__getattr__` would slow all others."""
 
     def refuse(_: Any) -> None:
-        raise AttributeError(
-            f"there is no {name!r}: pivot blocks are stored as inverses; the determinant is "
-            "factor.slogdet(), and gs.cholesky has L of positive definite matrices"
-        )
+        raise AttributeError(f"there is no {name!r}: {why}")
 
-    return property(refuse)
+    return property(refuse, doc=f"Not there: {why}.")
+
+
+#: Attributes of other factorizations, and why they are not there or what is used instead.
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("L", "U", "perm_c", "perm_r"),
+        "pivot blocks are stored as inverses; the determinant is factor.slogdet(), and gs.cholesky "
+        "has L of positive definite matrices",
+    ),
+    **dict.fromkeys(("det", "logdet", "slogdet"), "use factor.slogdet()"),
+    **dict.fromkeys(("cond", "rcond"), "use factor.rcond()"),
+    **dict.fromkeys(("factorize", "refactor", "update"), "use refactorize(A)"),
+    "inertia": "use gs.System.from_scipy(A, symmetric=True).factorize().inertia()",
+    "inv": "use solve(B), or factor.selected_inverse()",
+}
 
 
 class FactorizedMatrix:
@@ -116,8 +128,6 @@ class FactorizedMatrix:
         It takes every matrix of the pattern, with rows in their own order. If `solve` uses other
         factors, its first use factorizes the matrix once more.
     """
-
-    L, U, perm_c, perm_r = map(_without_a_meaning, ("L", "U", "perm_c", "perm_r"))
 
     def __init__(self, A: Any, permc_spec: Any = None) -> None:
         if not issparse(A):
@@ -450,6 +460,8 @@ class FactorizedMatrix:
             If the matrix is singular.
         """
         if not issparse(A):
+            if np.ndim(A) == 1:
+                raise ValueError(f"refactorize takes a matrix of shape {self.shape}, not its data")
             A = _sparse(A)
         if A.dtype.kind == "b":
             A = A.astype(float)
@@ -553,6 +565,10 @@ class FactorizedMatrix:
         entries = np.zeros(old.nnz, self.dtype)
         entries[place] = given
         return entries
+
+
+for _name, _why in _ELSEWHERE.items():
+    setattr(FactorizedMatrix, _name, _without_a_meaning(_name, _why))
 
 
 def _in_rows(system: System | FoundBlocks, failure: SingularPivotError) -> SingularPivotError:

@@ -82,7 +82,7 @@ def test_a_color_is_three_or_four_numbers_for_a_shape():
 
 def test_names_differ():
     mechanism, a, b = pair()
-    with pytest.raises(ValueError, match="name 'a' is in use"):
+    with pytest.raises(ValueError, match="name 'a' is in use; give another one by name="):
         mechanism.add_body(name="a", **GOOD)
     mechanism.add_joint(dy.Fixed(a, b, name="j"))
     with pytest.raises(ValueError, match="name 'j' is in use"):
@@ -250,6 +250,22 @@ def test_a_joint_with_only_free_axes_holds_nothing():
     mechanism, a, b = pair()
     mechanism.add_joint(dy.Floating(a, b, stiffness=1.0, name="loose"))
     assert mechanism.finalize().n_rows == 0
+
+
+def test_a_joint_in_place_of_its_name_is_refused_with_the_name():
+    model, state = dy.zoo.cart_pole()
+    hinge = model.mechanism.joints["hinge"]
+    with pytest.raises(dy.UnknownNameError, match="^give a joint by its name, 'hinge'$"):
+        model.set_joint(state, hinge, 0.3)
+    with pytest.raises(dy.UnknownNameError, match="there is no joint 3; joints are"):
+        model.set_joint(state, 3, 0.3)
+
+
+def test_a_robot_moved_by_one_body_is_told_of_carry():
+    model, state = dy.zoo.cart_pole()
+    model.set_body(state, "pole", position=(0, 0, 5))
+    with pytest.raises(dy.InconsistentStateError, match=r"set_body\(state, name, ..., carry=True"):
+        dy.simulate(model, state, 0.1)
 
 
 def test_bodies_joints_and_states_are_shown_in_a_few_words():

@@ -115,7 +115,7 @@ def test_info_names_bodies_joints_and_loops(urdf, tmp_path, capsys):
         "bodies": "1", "mass": "1 kg", "joints": "1 revolute", "constraints": "5", "loops": "0",
         "controls": "0", "frames": "2",
     }  # fmt: skip
-    assert "  joint  hip" in said and "world - rod" in said
+    assert "  joint    hip" in said and "world - rod" in said
     assert (tmp_path / "graph.png").read_bytes()[:4] == b"\x89PNG"
 
 
@@ -134,6 +134,11 @@ def test_info_says_limits_couplings_and_loops(tmp_path, capsys):
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
     assert "joint i revolute world - a -1 to 0.5" in lines
+    (tmp_path / "long.urdf").write_text(text.replace('"a"', f'"{"a" * 40}"'))
+    assert run("info", tmp_path / "long.urdf", "--base", "fixed") == 0
+    lines += [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert f"body {'a' * 40} 1 kg" in lines
+    assert f"joint i revolute world - {'a' * 40} -1 to 0.5" in lines
     assert any(line.startswith("coupling ") and line.endswith("j = -2 i + 0.1") for line in lines)
     (tmp_path / "loop.urdf").write_text(four_bar())
     assert run("info", tmp_path / "loop.urdf", "--base", "fixed") == 0
@@ -212,7 +217,7 @@ def test_a_motion_on_the_ground_is_not_viewed_without_it(tmp_path, capsys):
     options = ["--position", 0, 0, 1, "--seconds=0.1", "--out", motion, "--quiet"]
     assert run("simulate", path, "--ground", *options) == 0
     assert run("view", path, motion, "--html", tmp_path / "page.html") == 1
-    assert "with the options of that run, such as ground=" in capsys.readouterr().err
+    assert "with the options of that run, such as --ground" in capsys.readouterr().err
     assert run("view", path, motion, "--ground", "--html", tmp_path / "page.html") == 0
 
 

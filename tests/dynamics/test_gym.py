@@ -386,6 +386,10 @@ def test_what_is_no_task_reward_or_start_is_refused():
             make(model)
     with pytest.raises(TypeError, match="start must be a state"):
         dy.gym.Task(model, reward, start={"hinge": np.pi})
+    with pytest.raises(TypeError, match=r"reward must take \(q, rate, action\)"):
+        dy.gym.Task(model, lambda observation, action: 0.0)
+    with pytest.raises(TypeError, match=r"terminated must take \(q, rate\)"):
+        dy.gym.Task(model, reward, terminated=lambda q: False)
     for given in (None, np.ones(2)):
         task = dy.gym.Task(model, lambda q, rate, action, given=given: given)
         with pytest.raises(TypeError, match="reward returned .*, and must return a number"):

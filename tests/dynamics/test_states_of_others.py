@@ -47,7 +47,10 @@ def test_a_state_of_another_mechanism_is_refused(name):
 
 def test_what_a_step_returns_is_no_state():
     model, state = double_pendulum()
-    with pytest.raises(TypeError, match=r"two things: state, info = model.step\(state\)"):
+    with pytest.raises(
+        TypeError,
+        match=r"a step returns: use state, info = model.step\(state\)$",
+    ):
         model.step(model.step(state))
 
 

@@ -267,6 +267,9 @@ def test_what_is_no_file_or_no_kind_or_no_base_is_refused(tmp_path):
     (tmp_path / "robot.txt").write_text("<robot/>")
     with pytest.raises(ValueError, match="robot.txt is no .urdf, .xml"):
         dy.load(tmp_path / "robot.txt")
+    (tmp_path / "motion.npz").write_bytes(b"")
+    with pytest.raises(ValueError, match="read a motion by dynamics.Trajectory.load"):
+        dy.load(tmp_path / "motion.npz")
     with pytest.raises(ValueError, match="base is 'loose'"):
         load(tmp_path, robot(link("a")), base="loose")
 

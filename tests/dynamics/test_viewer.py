@@ -117,6 +117,13 @@ def test_the_program_is_three_js_with_its_licence():
     assert "class Page" in program
 
 
+def test_a_state_is_no_motion_and_the_error_says_what_is(tmp_path):
+    model, state = dy.zoo.cart_pole()
+    with pytest.raises(TypeError, match=r"not State.*dynamics.simulate\(model, state, 0.0\)"):
+        dy.export_html(state, tmp_path / "page.html")
+    dy.export_html(dy.simulate(model, state, 0.0), tmp_path / "page.html")
+
+
 def test_a_missing_three_js_is_named_with_its_extra(monkeypatch, tmp_path):
     library.program.cache_clear()
     trajectory = motion(falling_bodies(), 0.0)

@@ -205,6 +205,11 @@ def test_no_matrices_no_rows_and_no_entries():
 @pytest.mark.parametrize(
     ("make", "kind", "words"),
     [
+        (
+            lambda: gs.Pattern(sp.eye_array(2)),
+            TypeError,
+            r"from_scipy\(A\) for a matrix",
+        ),
         (lambda: gs.Pattern([0.5], [0]), TypeError, "rows must be a vector of integers"),
         (lambda: gs.Pattern([0], [[0]]), TypeError, "columns must be a vector of integers"),
         (lambda: gs.Pattern([0, 1], [0]), ValueError, "2 rows and 1 columns"),

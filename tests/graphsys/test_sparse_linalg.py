@@ -251,8 +251,16 @@ def test_attributes_of_superlu_without_a_meaning_are_named():
         assert hasattr(sla.splu(matrix()), name) and not hasattr(factors, name)
         with pytest.raises(AttributeError, match="stored as inverses; the determinant is factor"):
             getattr(factors, name)
+    for name, way in {
+        "slogdet": r"use factor.slogdet\(\)", "rcond": r"use factor.rcond\(\)",
+        "update": r"use refactorize\(A\)", "inertia": "symmetric=True", "inv": "selected_inverse",
+    }.items():  # fmt: skip
+        with pytest.raises(AttributeError, match=f"there is no '{name}': .*{way}"):
+            getattr(factors, name)
     with pytest.raises(AttributeError, match="no attribute 'other'"):
         factors.other  # noqa: B018
+    with pytest.raises(ValueError, match=r"takes a matrix of shape \(40, 40\), not its data"):
+        factors.refactorize(matrix().data)
 
 
 def test_dense_matrices_are_taken_too():

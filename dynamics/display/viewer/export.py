@@ -61,9 +61,16 @@ def page_of(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> P
 
     Raises
     ------
+    TypeError
+        Where it is no trajectory.
     ValueError
         Where the trajectory or the rate is none that can be shown.
     """
+    if not hasattr(trajectory, "states"):
+        raise TypeError(
+            f"a page shows a trajectory, not {trajectory!r}; a state alone is "
+            "dynamics.simulate(model, state, 0.0), or model.view(state)"
+        )
     scene = scene_of(trajectory, title, rate)
     page = files("dynamics.display.viewer").joinpath("page.html").read_text(encoding="utf-8")
     filled = {
