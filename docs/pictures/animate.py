@@ -26,6 +26,7 @@ from websockets.sync.client import connect
 
 import dynamics as dy
 from dynamics import rotation
+from dynamics.parts.geometry import Geometry
 
 GALLERY = Path(__file__).parents[1] / "gallery"
 WIDTH, HEIGHT, BAR = 480, 300, 76  # pixels; those of the bar with the buttons are cut off
@@ -38,6 +39,10 @@ DRAW = """new Promise((done) => {{
   slider.dispatchEvent(new Event("input"));
   requestAnimationFrame(() => requestAnimationFrame(() => done(true)));
 }})"""
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+#: What a pendulum hangs on, along its axis, and what a top turns on.
+PIN = dy.Cylinder(0.03, 0.4, mass=1.0, axis=(1, 0, 0))
+PIVOT = dy.Sphere(0.06, mass=1.0)
 SHAPES = (
     dy.Box(0.2, 0.16, 0.12, mass=1.0),
     dy.Cylinder(0.08, 0.2, mass=1.0),
@@ -101,9 +106,12 @@ def wall():
     return found(mechanism, 1.1, velocities=[("ball", (4.0, 0.0, 0.5))])
 
 
-def from_zoo(name, seconds):
-    """Motion of a mechanism of `dynamics.zoo`."""
+def from_zoo(name, seconds, held=None):
+    """Motion of a mechanism of `dynamics.zoo`, and a shape of the world that holds it."""
     model, state = getattr(dy.zoo, name)()
+    if held is not None:
+        shape, position = held
+        model.mechanism.scenery["held"] = Geometry(shape, np.array(position), UPRIGHT)
     return dy.simulate(model, state, seconds)
 
 
@@ -175,8 +183,8 @@ def arch():
 WALKERS = (jansen_walker, five_bar_quadruped, trot, cassie)
 SCENES = {
     **{made.__name__: made for made in WALKERS + (pile, dominoes, wall, chain, arch)},
-    "double_pendulum": partial(from_zoo, "double_pendulum", 4.0),
-    "heavy_top": partial(from_zoo, "heavy_top", 3.0),
+    "double_pendulum": partial(from_zoo, "double_pendulum", 4.0, (PIN, (0.0, 0.0, 0.0))),
+    "heavy_top": partial(from_zoo, "heavy_top", 3.0, (PIVOT, (0.0, 0.0, 0.0))),
     "four_bar": partial(from_zoo, "four_bar", 3.0),
     "bricard": partial(from_zoo, "bricard", 4.0),
 }

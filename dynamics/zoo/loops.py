@@ -11,12 +11,18 @@ from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.parts import joint_types as joints
 from dynamics.parts.bodies import WORLD
+from dynamics.parts.geometry import Geometry
 from dynamics.parts.options import ModelOptions
-from dynamics.parts.shapes import Box
+from dynamics.parts.shapes import Box, Capsule
 from dynamics.state import State
 
 X, Y, Z = np.eye(3)
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def _bar(length: float, position: Any = (0.0, 0.0, 0.0)) -> Geometry:
+    """Look of a bar along y, with a round end at each of its hinges."""
+    return Geometry(Capsule(0.03, length, mass=1.0, axis=Y), np.asarray(position), UPRIGHT)
 
 
 def _hinge(
@@ -95,7 +101,9 @@ def four_bar(
             name=name,
             position=0.5 * (start + end),
             orientation=rotation.from_axis_angle(X, turn),
+            visuals=(_bar(length),),
         )
+    mechanism.scenery["ground"] = _bar(ground, 0.5 * foot)
     a, b, c = 0.5 * crank * Y, 0.5 * coupler * Y, 0.5 * rocker * Y
     _hinge(mechanism, mechanism.world, bars["crank"], X, (0.0 * X, -a), "crank ground", UPRIGHT)
     _hinge(mechanism, bars["crank"], bars["coupler"], X, (a, -b), "crank coupler")
@@ -281,6 +289,8 @@ def bricard(*, timestep: float = 0.01, **options: Unpack[ModelOptions]) -> tuple
                 position=0.5 * (points[i] + points[i + 1]),
             )
         )
+    sixth = Box(0.1, 0.1, 1.0, mass=1.0)  # the rod that the world is
+    mechanism.scenery["ground"] = Geometry(sixth, 0.5 * points[5], UPRIGHT)
     ends: list[Any] = [mechanism.world, *rods, mechanism.world]
     middles = [0.0 * X, *[0.5 * (points[i] + points[i + 1]) for i in range(5)], 0.0 * X]
     for i, axis in enumerate((Y, Z, X, Y, Z, X)):

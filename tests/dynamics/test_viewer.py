@@ -67,6 +67,21 @@ def test_a_page_holds_all_poses_and_shapes():
                      ["sphere", "sphere"], ["box"]]  # fmt: skip
 
 
+def test_a_four_bar_linkage_is_drawn_as_four_bars_that_meet():
+    model, state = dy.zoo.four_bar()
+    ground = model.mechanism.scenery["ground"]
+    bars = [(ground, ground.position, ground.orientation)]
+    bars += [(one.visuals[0], x[:3], x[3:]) for one, x in zip(model.bodies, state.pose)]
+    ends = [
+        place + side * rotation.rotate(turn, [0.0, 0.5 * look.shape.length, 0.0])
+        for look, place, turn in bars
+        for side in (1.0, -1.0)
+    ]
+
+    apart = np.linalg.norm(np.subtract.outer(ends, ends).diagonal(axis1=1, axis2=3), axis=2)
+    assert ((apart < 1e-9).sum(axis=1) == 2).all()  # itself and the end of one other bar
+
+
 def test_smooth_motion_takes_a_few_bytes_a_pose():
     trajectory = motion(falling_bodies(), 2.0)
     size = {k: len(viewer.page_of(trajectory, rate=k).html) for k in (10.0, 100.0)}
