@@ -33,6 +33,7 @@ OPTIONS = {
     "dynamics.load(file, actuated=True)": "--actuated",
     "base='fixed'": "--base fixed",
     "least_radius=": "--least-radius",
+    "export_html(file)": "--html",
     "position= and orientation=": "--position",
     "collide=": "--collide",
     "ground=": "--ground",

@@ -153,7 +153,7 @@ def test_view_shows_a_robot_that_stands_and_one_that_moves(urdf, tmp_path, monke
     assert run("simulate", urdf, "--base=fixed", "--seconds=0.1", "--out", motion) == 0
     opened = []
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
     assert run("view", urdf, motion, "--base", "fixed") == 0
     assert opened == [next(tmp_path.glob("motion-*.html")).as_uri()]
 
@@ -161,7 +161,7 @@ def test_view_shows_a_robot_that_stands_and_one_that_moves(urdf, tmp_path, monke
 def test_view_lets_a_robot_move_in_real_time(urdf, capsys, monkeypatch):
     opened, starts = [], []
     live = SimpleNamespace(url="http://here", wait=lambda: opened.append("waited"))
-    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
     monkeypatch.setattr(
         dy.Model, "view", lambda model, state: starts.append((model, state)) or live
     )

@@ -402,11 +402,22 @@ def test_a_page_is_saved_and_shown_in_a_notebook(tmp_path):
 def test_show_opens_the_page_in_the_browser(tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
     page = motion(falling_bodies(), 0.05).show("fall")
 
     (file,) = tmp_path.glob("motion-*.html")
     assert opened == [file.as_uri()] and file.read_text() == page.html
+
+
+def test_without_a_browser_show_says_where_the_page_is(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
+    with pytest.warns(UserWarning, match="no browser was found; the page is ") as caught:
+        page = motion(falling_bodies(), 0.05).show("fall")
+
+    (file,) = tmp_path.glob("motion-*.html")
+    assert str(file) in str(caught[0].message) and file.read_text() == page.html
+    assert caught[0].filename == __file__
 
 
 # Meshes

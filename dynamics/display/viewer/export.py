@@ -7,6 +7,7 @@ import html
 import re
 import sys
 import tempfile
+import warnings
 import webbrowser
 from dataclasses import dataclass
 from importlib.resources import files
@@ -110,6 +111,8 @@ def export_html(
 def show(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> Page:
     """Open a motion in the browser; a notebook shows the page below the cell instead.
 
+    Where there is no browser, a warning says where the page is.
+
     Parameters
     ----------
     trajectory : Trajectory
@@ -127,7 +130,11 @@ def show(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> Page
             "w", suffix=".html", prefix="motion-", delete=False, encoding="utf-8"
         ) as file:
             file.write(page.html)
-        webbrowser.open(Path(file.name).as_uri())
+        if not webbrowser.open(Path(file.name).as_uri()):
+            warnings.warn(
+                f"no browser was found; the page is {file.name}, and export_html(file) writes it "
+                "elsewhere", stacklevel=3,
+            )  # fmt: skip
     return page
 
 
