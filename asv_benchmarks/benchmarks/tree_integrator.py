@@ -306,42 +306,63 @@ class Recursion:
         jacobian(self.integrator, self.q, self.p)
 
 
-def main(count=1000):
-    """Measure, print and draw."""
+def draw(solved, links, calls, steps, errors, seconds):
+    """Save the picture.
+
+    By method: solved parts and seconds of steps, seconds of calls by number of links, and mean
+    errors and processor times by step.
+    """
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 5, figsize=(21, 4), layout="constrained")
+    figure, axes = plt.subplots(2, 3, figsize=(11, 6.4), layout="constrained")
+    axes = axes.flat
+    for name, (shares, times) in solved.items():
+        axes[0].plot(TIMESTEPS, 100.0 * np.array(shares), marker="o", label=name)
+        axes[1].plot(TIMESTEPS, 1e3 * np.array(times), marker="o", label=name)
+    for name, values in calls.items():
+        axes[2].loglog(links, values, marker="o", label=name)
+    for name, values in errors.items():
+        axes[3].loglog(steps, values, marker="o", label=name)
+        axes[4].loglog(seconds[name], values, marker="o", label=name)
+    axes[0].set(title="32 links, trapezoidal", xlabel="time step (s)", ylabel="steps solved (%)")
+    axes[1].set(title="32 links, trapezoidal", xlabel="time step (s)", ylabel="time of a step (ms)")
+    axes[2].set(title="Simpson", xlabel="links", ylabel="time of one call (s)", ylim=(4e-6, 0.4))
+    axes[3].set(title="12 links, 10 s", xlabel="time step (s)", ylabel="mean error of q (rad)")
+    axes[4].set(title="12 links, 10 s", xlabel="processor time (s)", ylabel="mean error of q (rad)")
+    for ax in axes[3:5]:  # of less than two decades: few labels, as plain numbers
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")
+    axes[3].set_xticks([0.005, 0.01, 0.02, 0.04], minor=False)
+    axes[4].set_xticks([0.03, 0.1, 0.3], minor=False)
+    for ax in axes[:5]:
+        ax.grid(color="#E6E6E6")
+        ax.legend(frameon=False, fontsize=8)
+    axes[5].set_axis_off()
+    PICTURE.parent.mkdir(exist_ok=True)
+    figure.savefig(PICTURE, dpi=110)
+
+
+def main(count=1000):
+    """Measure, print and draw."""
+    solved = {}
     for method, search in (("newton", True), ("newton", False), ("quasi-newton", False)):
         rows = [one_steps(method, h, count, line_search=search) for h in TIMESTEPS]
         name = f"{method}, line search" if search else method
         for h, (share, iterations, seconds) in zip(TIMESTEPS, rows):
             print(f"{name:20} h={h:<6} {share:6.1%} {iterations:6.2f} it {seconds * 1e6:8.1f} us")
-        axes[0].plot(TIMESTEPS, [100 * row[0] for row in rows], marker="o", label=name)
-        axes[1].plot(TIMESTEPS, [1e3 * row[2] for row in rows], marker="o", label=name)
-    axes[0].set(title="32 links, trapezoidal", xlabel="time step (s)", ylabel="steps solved (%)")
-    axes[1].set(title="and their time", xlabel="time step (s)", ylabel="ms")
+        solved[name] = [row[0] for row in rows], [row[2] for row in rows]
     links = [4, 8, 16, 32, 64, 128]
     rows = [over_links(n) for n in links]
-    for name in rows[0]:
-        values = [row[name] for row in rows]
+    calls = {name: [row[name] for row in rows] for name in rows[0]}
+    for name, values in calls.items():
         print(f"{name:24}", *(f"{1e6 * x:10.1f}" for x in values), "us")
-        axes[2].loglog(links, values, marker="o", label=name)
-    axes[2].set(title="Simpson, one call", xlabel="links", ylabel="s")
     steps, errors, seconds, shares = accuracy()
     for name, values in errors.items():
         slopes = np.log2(values[:-1] / values[1:])
         print(f"{name:16}", *(f"{x:9.2e}" for x in values), "orders", np.round(slopes, 2))
         print(" " * 16, *(f"{x:9.4f}" for x in seconds[name]), "s")
         print(" " * 16, *(f"{x:9.0%}" for x in shares[name]), "solved")
-        axes[3].loglog(steps, values, marker="o", label=name)
-        axes[4].loglog(seconds[name], values, marker="o", label=name)
-    axes[3].set(title="12 links, 10 s", xlabel="time step (s)", ylabel="mean error of q (rad)")
-    axes[4].set(title="12 links, 10 s", xlabel="processor time (s)", ylabel="mean error of q (rad)")
-    for ax in axes:
-        ax.grid(color="#E6E6E6")
-        ax.legend(frameon=False, fontsize=8)
-    PICTURE.parent.mkdir(exist_ok=True)
-    figure.savefig(PICTURE, dpi=110)
+    draw(solved, links, calls, steps, errors, seconds)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def model_of(make, method, steps):
     return dy.compose(model, method), state
 
 
-def seconds_of(run, repeats=5):
+def seconds_of(run, repeats=15):
     """Least processor time of some runs."""
     best = math.inf
     for _ in range(repeats):
@@ -185,16 +185,25 @@ def draw(results):
     """Save the picture."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(results), figsize=(16.0, 4.4), layout="constrained")
-    for axis, (name, found) in zip(axes, results.items(), strict=True):
+    figure, axes = plt.subplots(2, 2, figsize=(9.0, 8.6), layout="constrained", sharey=True)
+    names = list(dict.fromkeys(row[0] for found in results.values() for row in found))
+    colors = plt.get_cmap("tab20")(np.arange(len(names)) * 2 % 19)  # the same in each panel
+    for axis, (name, found) in zip(axes.flat, results.items(), strict=True):
         for method in dict.fromkeys(row[0] for row in found):
             points = np.array([row[1:] for row in found if row[0] == method])
             style = "o-" if method in METHODS else "x--"
-            axis.loglog(1e3 * points[:, 0], points[:, 1], style, ms=4, label=method)
-        axis.set(title=name, xlabel="processor time for 1 s of motion, ms", ylim=(1e-13, 1.0))
+            axis.loglog(
+                1e3 * points[:, 0], points[:, 1], style, ms=4, color=colors[names.index(method)],
+                label=method,
+            )  # fmt: skip
+        axis.set(title=name, ylim=(1e-13, 1.0))
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel("largest error of an orientation, rad")
-    axes[0].legend(fontsize=7)
+    for axis in axes[1]:
+        axis.set_xlabel("processor time for 1 s of motion, ms")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("largest error of an orientation, rad")
+    lines = {line.get_label(): line for axis in axes.flat for line in axis.lines}
+    figure.legend(lines.values(), lines, loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(PICTURE, dpi=110)
 
 
