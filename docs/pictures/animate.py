@@ -42,7 +42,7 @@ DRAW = """new Promise((done) => {{
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 #: What a pendulum hangs on, along its axis, and what a top turns on.
 PIN = dy.Cylinder(0.03, 0.4, mass=1.0, axis=(1, 0, 0))
-PIVOT = dy.Sphere(0.06, mass=1.0)
+PIVOT = dy.Sphere(0.13, mass=1.0)
 SHAPES = (
     dy.Box(0.2, 0.16, 0.12, mass=1.0),
     dy.Cylinder(0.08, 0.2, mass=1.0),
