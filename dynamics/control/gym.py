@@ -531,8 +531,9 @@ class MechanismVectorEnv(VectorEnv):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads."""
-        if getattr(self, "_pool", None) is not None:  # gymnasium closes what was refused, too
-            self._pool.shutdown()
+        pool = getattr(self, "_pool", None)  # gymnasium closes what was refused, too
+        if pool is not None:
+            pool.shutdown()
             self._pool, self._threads = None, 1
 
     def __getstate__(self) -> dict[str, Any]:
