@@ -135,7 +135,6 @@ def test_contacts_that_share_bodies_fulfil_the_laws(count):
         eta0 = 0.5 * (ratio + np.sqrt(ratio**2 + 4.0 * (slip**2).sum(axis=1)))
         law = np.abs(eta0[:, None] * beta + 0.5 * gamma[:, None] * slip).max(axis=1) / eta0
         found += np.all(np.abs(gamma * v[:, 0] - kappa) < 1e-6 * gamma) and np.all(law < 1e-6)
-    print(count, found)
     assert found >= 57
 
 
