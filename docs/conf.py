@@ -123,7 +123,13 @@ def adapt(app, name, source):
     source[0] = pages.adapted(name, source[0])
 
 
+def is_skipped(app, what, name, thing, skip, options):
+    """Leave out names of other programs, which are no members (`dynamics.elsewhere`)."""
+    return True if type(thing).__module__ == "dynamics.elsewhere" else None
+
+
 def setup(app):
+    app.connect("autodoc-skip-member", is_skipped)
     app.connect("builder-inited", lambda app: pages.write_reference())
     app.connect("source-read", adapt)
     app.connect("doctree-read", tagged)

@@ -35,7 +35,7 @@ from dynamics.kernels.contacts.rows import (
 )
 
 #: Iterations at most, and the change of an impulse, over the largest, that ends them. With 12
-#: iterations, heaps of 20 and 200 shapes take 1.04 times the factorizations.
+#: iterations, dominoes take 1.25, heaps of shapes 1.01 to 1.04 times the factorizations.
 ITERATIONS, SETTLED = 20, 1e-6
 
 
