@@ -43,6 +43,8 @@ Float = NDArray[np.float64]
 #: tried with. Of 1,281 random robots on a floor (tests/dynamics/test_never_fail.py), 61 need more
 #: than the first in a second of motion, and 6 the last.
 SOFTER = ((1.0, 1.0), (1e2, 1.0), (1e4, 1.0), (1e3, 0.3))
+#: Highest barrier of an interval in which friction does not settle, over that of the step.
+HIGHER = 100.0
 
 #: Largest work of joints and contacts in an interval, over the kinetic energies of its velocities
 #: and of those before: a tenth of their mean. The method's own error is (h omega)^2, below 0.03 at
@@ -79,9 +81,10 @@ class Model:
     barrier : float, optional
         Accuracy of contacts, over the unit of energy of each: a body that rests on one contact
         hovers ``barrier`` of its unit of length off. `Model.barrier` returns the product in J.
-        A step that cannot be solved with it is solved with one 100 or 10 000 times as large, if
-        that helps, or one 1000 times as large and 0.3 of all friction: `StepInfo.softening` and
-        `StepInfo.friction` report it.
+        Where friction does not settle, an interval takes one 10 or 100 times as large. A step that
+        cannot be solved then is solved with one 100 or 10 000 times as large, if that helps, or one
+        1000 times as large and 0.3 of all friction: `StepInfo.softening` and `StepInfo.friction`
+        report it.
     contact_tolerance : float, optional
         Largest residual of a step with contacts, over units of momentum, speed and energy.
     energy_audit : {"error", "warn", "off"}, optional
@@ -162,7 +165,15 @@ class Model:
         softer = SOFTER if touching else SOFTER[:1]
         share = _share(energy_audit)
         sets = [
-            [tolerance, turn, factor * barrier, contact_tolerance, share, friction]
+            [
+                tolerance,
+                turn,
+                factor * barrier,
+                contact_tolerance,
+                share,
+                friction,
+                HIGHER * factor * barrier,
+            ]  # fmt: skip
             for factor, friction in softer
         ]
         self.settings = np.array(sets).ravel()

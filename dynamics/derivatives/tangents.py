@@ -185,7 +185,9 @@ class Tangent:
         lengths = info[step_info.INFO_SIZE :][: int(info[step_info.INTERVALS])]
         sets = settings.reshape(-1, SETTINGS_SIZE)
         barriers, parts = sets[:, BARRIER] / sets[0, BARRIER], sets[:, FRICTION_PART]
-        took = (barriers == info[step_info.RELAXATION]) & (parts == info[step_info.FRICTION])
+        # an interval raises the barrier of its settings by itself
+        chosen = np.isclose(barriers * info[step_info.RAISED], info[step_info.RELAXATION])
+        took = chosen & (parts == info[step_info.FRICTION])
         return after, lengths, sets[np.argmax(took)].copy()
 
     def _interval(

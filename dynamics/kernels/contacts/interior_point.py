@@ -32,9 +32,9 @@ from dynamics.kernels.base.layout import (
     STIFF_NUMBERS,
     TWIST,
 )
-from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
+from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, HIGHEST_BARRIER
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
-from dynamics.kernels.base.step_info import COLD_START, FACTORIZATIONS, NEAREST
+from dynamics.kernels.base.step_info import COLD_START, FACTORIZATIONS, NEAREST, RAISED
 from dynamics.kernels.contacts.condensation import add_contacts, numbers_of
 from dynamics.kernels.contacts.geometry import gap
 from dynamics.kernels.contacts.interior_passes import (
@@ -92,6 +92,9 @@ ATTEMPTS = 6
 #: Iterations at the last barrier from one start of `path_newton` to the next. Without these, heaps
 #: of 200 shapes take 1.1 to 1.2 times the factorizations, dominoes 1.25 times.
 AFTER = 5
+#: The barrier then, over the one before. With the same one, 200 shapes that fall take 1.2 times the
+#: factorizations; with 30, or up to 10 000 times the first one, as many as now.
+RAISE = 10.0
 
 
 @kernel
@@ -117,7 +120,9 @@ def interior_attempt(
     """Solve the open islands of an interval from the guess x, c; iterations, or what went wrong.
 
     Each is settled or lost then. At the last barrier `path_newton` takes over: contacts whose
-    friction is at its limit cost this method five to fifteen iterations more.
+    friction is at its limit cost this method five to fifteen iterations more. Where that fails, the
+    last barrier rises, up to `HIGHEST_BARRIER`: friction of points that share a force and hardly
+    creep settles then, and not in shorter intervals.
     """
     x, r, dx, kept, c, dc = work.x, work.r, work.dx, work.kept, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
@@ -134,14 +139,14 @@ def interior_attempt(
             keep_open(plan, contacts)
             if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
                 return USER_FAILED
-        if settle(plan, constant, h, settings, node, c, work, info) == 0:
+        if settle(plan, constant, h, settings, least, node, c, work, info) == 0:
             return iteration
         if iteration >= again and most <= ARRIVED * least:
             copy_numbers(x, 0, kept, 0, unknowns)
             copy_numbers(c, 0, work.kept_c, 0, plan[SLOTS])
             done = path_attempt(
-                plan, constant, program, True, h, spacing, settings, node, motion, trial, work,
-                solver, info,
+                plan, constant, program, least, True, h, spacing, settings, node, motion, trial,
+                work, solver, info,
             )  # fmt: skip
             if done == USER_FAILED:
                 return done
@@ -156,6 +161,8 @@ def interior_attempt(
             if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
                 return USER_FAILED
             again = iteration + AFTER
+            least = min(RAISE * least, settings[HIGHEST_BARRIER])
+            info[RAISED] = max(info[RAISED], least / settings[BARRIER])
             continue
         hold(plan, contacts, r)
         clear(solver.values)  # blocks between bodies that contacts and dampers join
@@ -282,7 +289,7 @@ def interior(
     bounces. Contacts that were passed open their islands again, for both.
     """
     x, contacts, n = work.x, work.contacts, TWIST * plan[BODIES]
-    info[COLD_START] = 0.0
+    info[COLD_START], info[RAISED] = 0.0, 1.0
     set_dry_friction(plan, h, spacing, motion.c)
     for i in range(n):
         x[i] = motion.u[i]
@@ -293,8 +300,8 @@ def interior(
         warm = info[COLD_START] == 0.0
         if warm:
             done = path_attempt(
-                plan, constant, program, False, h, spacing, settings, node, motion, trial, work,
-                solver, info,
+                plan, constant, program, settings[BARRIER], False, h, spacing, settings, node,
+                motion, trial, work, solver, info,
             )  # fmt: skip
         else:
             done = interior_attempt(

@@ -17,7 +17,7 @@ from dynamics.kernels.base.layout import (
     TWIST,
     WRENCHES,
 )
-from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, TOLERANCE
+from dynamics.kernels.base.settings import CONTACT_TOLERANCE, TOLERANCE
 from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
 from dynamics.kernels.contacts.condensation import find_errors, push_out
 from dynamics.kernels.contacts.delassus import decide_all
@@ -128,8 +128,8 @@ def cycles(contacts, record, tolerance):
 
 
 @kernel
-def settle(plan, constant, h, settings, node, c, work, info):
-    """Settle the open islands that x and c solve at the last barrier; how many are open still."""
+def settle(plan, constant, h, settings, least, node, c, work, info):
+    """Settle the open islands that x and c solve at the least barrier; how many are open still."""
     x, contacts, tolerance = work.x, work.contacts, settings[CONTACT_TOLERANCE]
     there, left = False, 0
     for body in range(plan[BODIES]):
@@ -147,7 +147,7 @@ def settle(plan, constant, h, settings, node, c, work, info):
                 contacts[record + CONTACT_ERROR] = -1.0
         there = there or contacts[record + CONTACT_ERROR] == 0.0
     if there:
-        find_errors(plan, constant, h, settings[BARRIER], x, c, contacts)
+        find_errors(plan, constant, h, least, x, c, contacts)
     closed = max(settings[TOLERANCE], 64.0 * EPS * extent(plan, constant, node.pose))
     some, worst, opened = False, 0.0, 0.0
     for body in range(plan[BODIES]):

@@ -10,7 +10,7 @@ its last digits back to this method.
 from dynamics.kernels.base.copying import clear
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, FACTORED_AT, ROWS, STIFF_NUMBERS, TWIST
-from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
+from dynamics.kernels.base.settings import CONTACT_TOLERANCE
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import follow
@@ -68,6 +68,7 @@ def path_attempt(
     constant,
     program,
     # In:
+    least,
     handed,
     h,
     spacing,
@@ -84,13 +85,14 @@ def path_attempt(
 ):  # fmt: skip
     """Solve the open islands of an interval from the guess x, c; iterations, or what went wrong.
 
-    If ``handed``, x and c are an iterate of `interior_point` at the last barrier. Each island is
+    ``least`` is the last barrier, over units of energy. If ``handed``, x and c are an iterate of
+    `interior_point` at it. Each island is
     settled or lost then. Where one is lost, those that are not solved yet are, too: the
     next method takes as long for all as for the slowest, and each iteration here costs as much.
     """
     x, r, dx, c, dc = work.x, work.r, work.dx, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
-    least, found, last = settings[BARRIER], pointer(info, NEAREST), groups_at_end(plan)
+    found, last = pointer(info, NEAREST), groups_at_end(plan)
     unknowns, tolerance = TWIST * plan[BODIES] + plan[ROWS], settings[CONTACT_TOLERANCE]
     if handed:
         lower(plan, 0.0, contacts)
@@ -102,7 +104,7 @@ def path_attempt(
     for iteration in range(PATIENCE + 1):
         speed, merit = weigh(plan, constant, h, node, c, trial, work)
         lost = not merit < 1e300 and lose_wrong(plan, contacts, r)
-        if not lost and settle(plan, constant, h, settings, node, c, work, info) == 0:
+        if not lost and settle(plan, constant, h, settings, least, node, c, work, info) == 0:
             return iteration
         if not lost and iteration >= EARLY:
             error = HOPELESS * tolerance if iteration < PATIENCE else 0.0

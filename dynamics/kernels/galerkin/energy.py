@@ -24,7 +24,7 @@ from dynamics.kernels.base.layout import (
     WRENCHES,
 )
 from dynamics.kernels.base.quaternion import dot, load3
-from dynamics.kernels.base.settings import ENERGY_SHARE
+from dynamics.kernels.base.settings import BARRIER, ENERGY_SHARE
 from dynamics.kernels.base.step_info import HELD, KINETIC, LARGEST_WORK, UNEXPLAINED_INTERVALS
 from dynamics.kernels.galerkin.body import node
 from dynamics.kernels.interval.energy_balance import kinetic, rises, unseen
@@ -85,7 +85,8 @@ def energy_rises(plan, constant, settings, rule, inputs, part, nodes, p, f, info
     held = after + potential(plan, constant, last.g)
     if part.moving:
         gain = held - given - info[HELD]
-        if gain > abs(settings[ENERGY_SHARE]) * (after + before) + unseen(plan, constant, settings):
+        explained = unseen(plan, constant, settings[BARRIER])
+        if gain > abs(settings[ENERGY_SHARE]) * (after + before) + explained:
             if settings[ENERGY_SHARE] > 0.0 or not part.last:
                 return True
             info[UNEXPLAINED_INTERVALS] += 1.0

@@ -45,7 +45,6 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
-from dynamics.kernels.base.settings import BARRIER, TOLERANCE
 from dynamics.kernels.interval.residual import fastest
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import add_multiple, damp
@@ -128,7 +127,7 @@ def work_of(plan, u, work):
 
 
 @lazy("(float float)")
-def constraint_work(plan, constant, h, settings, residual, node, trial, u, work, moving):
+def constraint_work(plan, constant, h, tolerance, barrier, residual, node, trial, u, work, moving):
     """Work of joints and contacts, and what of it rounding explains, J.
 
     ``work.dx`` takes their impulses. If u is given and not ``moving``, joints may not allow it:
@@ -144,7 +143,7 @@ def constraint_work(plan, constant, h, settings, residual, node, trial, u, work,
         given = min(given, work_of(plan, work.x, work))
     opened = max(opened, open_by(plan, constant, node.g))
     mu = pointer(work.x, TWIST * plan[BODIES])
-    error = rounding_work(plan, constant, h, settings, opened, work.x, mu, work.dx)
+    error = rounding_work(plan, constant, h, tolerance, barrier, opened, work.x, mu, work.dx)
     return given, error + left * work_of_residual(plan, constant, u, work.x)
 
 
@@ -160,9 +159,9 @@ def work_of_residual(plan, constant, u, x):
 
 
 @kernel
-def rounding_work(plan, constant, h, settings, opened, x, mu, r):
+def rounding_work(plan, constant, h, tolerance, barrier, opened, x, mu, r):
     """Work that impulses r and mu may do by errors of velocities, and that of barriers, J."""
-    fast, barrier = settings[TOLERANCE] * max(1.0, fastest(plan, constant, 1, x)), settings[BARRIER]
+    fast = tolerance * max(1.0, fastest(plan, constant, 1, x))
     found = 0.0
     for i in range(plan[BODIES]):
         c, t = i * BODY_SIZE, TWIST * i

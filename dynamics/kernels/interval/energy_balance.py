@@ -72,6 +72,7 @@ from dynamics.kernels.base.step_info import (
     LARGEST_RISE,
     LEAST_BALANCE,
     MOST_KINETIC,
+    RAISED,
     UNEXPLAINED_INTERVALS,
 )
 from dynamics.kernels.interval.energy_audit import constraint_impulses, work_of
@@ -209,13 +210,19 @@ def put_in(plan, constant, h, inputs, part, start, end, u_prev, work):
 
 
 @kernel
-def unseen(plan, constant, settings):
+def barrier_of(settings, info):
+    """Barrier that an interval took, over units of energy."""
+    return settings[BARRIER] * max(1.0, info[RAISED])
+
+
+@kernel
+def unseen(plan, constant, barrier):
     """Rise of the balance that rounding and the barriers of contacts explain."""
     total = 0.0
     for i in range(plan[BODIES]):
         c = i * BODY_SIZE
         total += constant[c + MASS] / (constant[c + PACE] * constant[c + PACE])
-    return UNSEEN * max(1.0, settings[BARRIER] / 5e-9) * total
+    return UNSEEN * max(1.0, barrier / 5e-9) * total
 
 
 @kernel
@@ -234,8 +241,9 @@ def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info)
     balance = info[BALANCE] + change
     rise = balance - info[LEAST_BALANCE]
     info[LARGEST_RISE] = max(info[LARGEST_RISE], rise)
-    if change > 0.0 and rise > abs(settings[ENERGY_SHARE]) * most:
-        if rise > abs(settings[ENERGY_SHARE]) * most + unseen(plan, constant, settings):
+    bound = abs(settings[ENERGY_SHARE]) * most
+    if change > 0.0 and rise > bound:
+        if rise > bound + unseen(plan, constant, barrier_of(settings, info)):
             if settings[ENERGY_SHARE] > 0.0 or not part.last:
                 return True
             info[UNEXPLAINED_INTERVALS] += 1.0

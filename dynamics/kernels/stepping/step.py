@@ -42,7 +42,7 @@ from dynamics.kernels.base.layout import (
     WRENCHES,
 )
 from dynamics.kernels.base.quaternion import cross, load3, multiply_matrix
-from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN
+from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN, TOLERANCE
 from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
     KINETIC,
@@ -58,7 +58,12 @@ from dynamics.kernels.base.step_info import (
 )
 from dynamics.kernels.contacts.rows import bounced, groups_at_end, start_of_soft
 from dynamics.kernels.interval.energy_audit import constraint_work
-from dynamics.kernels.interval.energy_balance import energy_rises, held_by_contacts, kinetic
+from dynamics.kernels.interval.energy_balance import (
+    barrier_of,
+    energy_rises,
+    held_by_contacts,
+    kinetic,
+)
 from dynamics.kernels.interval.planar import planar_of
 from dynamics.kernels.interval.predictor import advance_history, predict
 from dynamics.kernels.rows.added_mass import add_momenta
@@ -283,8 +288,9 @@ def interval(
         if abs(after - before) > share * (after + before):
             residual = (info[VELOCITY_ERROR], info[VIOLATION])
             given_work, error = constraint_work(
-                plan, constant, h, settings, residual, node, trial, u, work, part.moving
-            )
+                plan, constant, h, settings[TOLERANCE], barrier_of(settings, info), residual, node,
+                trial, u, work, part.moving,
+            )  # fmt: skip
             given_work -= explained  # by what compliant contacts give back
             much = share * (after + before) + error
             given, taken = min(given_work, after - before), min(-given_work, before - after)

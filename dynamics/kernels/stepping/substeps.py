@@ -22,6 +22,7 @@ from dynamics.kernels.base.step_info import (
     LAST_LENGTH,
     MIDDLE_PAUSE,
     MIDDLE_WAIT,
+    RAISED,
     RELAXATION,
     RESTITUTION_PART,
     STATUS,
@@ -142,7 +143,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
             chosen, ledger = pointer(settings, 0 if deep else attempt * SETTINGS_SIZE), start
             keeping, depth = rigid or deep, DEEP if deep else DEPTH
             i, count = 0, 1 << int(info[STEP_HALVINGS])  # intervals done, and into how many
-            info[INTERVALS], info[RESTITUTION_PART] = 0.0, 1.0
+            info[INTERVALS], info[RESTITUTION_PART], raised = 0.0, 1.0, 1.0
             begin(watch)
             while i < count and count <= 1 << depth:
                 length, restitution = h / count, info[RESTITUTION_PART]
@@ -164,6 +165,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
                     if info[INTERVALS] < room:
                         info[INFO_SIZE + int(info[INTERVALS])] = length
                     info[INTERVALS] += 1.0
+                    raised = max(raised, info[RAISED])
                     ends = advance(plan, ends, info)
                     look(watch, ends[0].pose)
                     if rigid or i == count:
@@ -191,10 +193,11 @@ def make_step(arrays_of, load, interval, advance, adapt):
                 if not keeping:
                     if i > 0:  # else the node is there
                         load(plan, constant, state, ends)
-                    i, info[INTERVALS] = 0, 0.0
+                    i, info[INTERVALS], raised = 0, 0.0, 1.0
                     begin(watch)
             if done >= 0:
-                info[RELAXATION] = chosen[BARRIER] / settings[BARRIER]
+                info[RAISED] = raised
+                info[RELAXATION] = raised * chosen[BARRIER] / settings[BARRIER]
                 info[FRICTION] = chosen[FRICTION_PART]
                 break
             if i > 0:
