@@ -9,7 +9,7 @@ from dynamics.integrators import spatial_inertia
 from dynamics.kernels.base import layout
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.quaternion import renormalized, rotate, rotate_back
-from dynamics.kernels.base.settings import BARRIER, ENERGY_SHARE, TOLERANCE
+from dynamics.kernels.base.settings import ENERGY_SHARE
 from dynamics.kernels.base.six import add, inner_product, nothing, plus
 from dynamics.kernels.interval.energy_audit import open_by, rounding_work, work_of_residual
 from dynamics.kernels.rows import rows as kinds
@@ -195,12 +195,11 @@ def test_work_that_rounding_may_do_by_hand():
     plan, constant = model.tables.plan, model.tables.constant
     length, speed = 1.0 / constant[[layout.EXTENT, layout.PACE]]
     energy = constant[plan[layout.CONTACT_CONSTANT_AT] + layout.ENERGY]
-    settings = model.settings.copy()
-    settings[TOLERANCE], settings[BARRIER], h, opened = 1e-8, 0.0, 0.02, 1e-6
+    tolerance, h, opened = 1e-8, 0.02, 1e-6
     r, mu = np.array([3.0, 0.0, -4.0, 0.0, 5.0, 0.0]), np.array([7.0, 0.0, 0.0, 0.0, -2.0])
 
-    def work(x, r, mu):
-        return rounding_work(plan, constant, h, settings, opened, np.array(x), mu, r)
+    def work(x, r, mu, barrier=0.0):
+        return rounding_work(plan, constant, h, tolerance, barrier, opened, np.array(x), mu, r)
 
     resting, none = np.zeros(6), np.zeros(6)
     linear, angular = 1e-8 * speed + 1e-6 * length / h, 1e-8 * speed / length + 1e-6 / h
@@ -210,9 +209,8 @@ def test_work_that_rounding_may_do_by_hand():
     for x in ([10.0 * speed, 0, 0, 0, 0, 0], [0, 0, 0, 0, -10.0 * speed / length, 0]):
         linear = 1e-7 * speed + 1e-6 * length / h
         assert work(x, np.array([3.0, 0, 0, 0, 0, 0]), none) == pytest.approx(3.0 * linear)
-    settings[BARRIER] = 1e-9
     contacts = plan[layout.CONTACTS]
-    assert work(resting, none, none) == pytest.approx(contacts * 1e-9 * energy)
+    assert work(resting, none, none, 1e-9) == pytest.approx(contacts * 1e-9 * energy)
 
 
 def test_work_of_a_residual_by_hand():

@@ -110,7 +110,7 @@ def place_on_path(plan, constant, h, spacing, least, cold, node, motion, trial, 
     first_barriers(plan, constant, h, cold, x, motion.u_prev, c, contacts)
     if not cold:
         lower(plan, WARM, contacts)
-    centre(plan, constant, h, least, x, c, contacts)
+    centre(plan, constant, h, least, cold, x, c, contacts)
     return 0
 
 

@@ -43,9 +43,11 @@ from dynamics.kernels.contacts.servo_ranges import go_all_the_way, stay_in_range
 from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.interval.planar import factorize_system, suit
 
-#: Iterations until a start gives way to that of `interior_point`: more seldom arrive. 10 or 20 take
-#: 0.96 to 1.05 of the factorizations.
-PATIENCE = 14
+#: Iterations until a start gives way to that of `interior_point`, and at most while two of them
+#: halve the largest error: friction of points of a plane may converge linearly. With 14 for all, a
+#: ball in a valley (tests/dynamics/test_height_fields.py) takes 51 times the factorizations, 200
+#: shapes that come to rest 1.15 times.
+PATIENCE, MOST = 14, 30
 #: Iteration from which a momentum error of so many tolerances ends the start of an island: few of
 #: these arrive. Without it, heaps of 5, 10 and 20 shapes take 1.3 times the factorizations.
 EARLY, HOPELESS = 4, 1e6
@@ -100,18 +102,20 @@ def path_attempt(
     elif place_on_path(plan, constant, h, spacing, least, False, node, motion, trial, work, found):
         return USER_FAILED
     start_attempt(plan, contacts)
-    fresh = False
-    for iteration in range(PATIENCE + 1):
+    fresh, before, older = False, 1e300, 1e300
+    for iteration in range(MOST + 1):
         speed, merit = weigh(plan, constant, h, node, c, trial, work)
         lost = not merit < 1e300 and lose_wrong(plan, contacts, r)
         if not lost and settle(plan, constant, h, settings, least, node, c, work, info) == 0:
             return iteration
         if not lost and iteration >= EARLY:
-            error = HOPELESS * tolerance if iteration < PATIENCE else 0.0
+            goes_on = iteration < PATIENCE or (speed <= 0.5 * older and iteration < MOST)
+            error = HOPELESS * tolerance if goes_on else 0.0
             lost = lose_above(plan, error, contacts)
         if lost:
             lose_above(plan, 0.0, contacts)
             return iteration
+        older, before = before, speed
         hold(plan, contacts, r)
         lower(plan, FALL, contacts)
         rows = 0
