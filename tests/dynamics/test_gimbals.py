@@ -4,9 +4,7 @@ There the heavy bodies cannot turn on, and the light ones turn them back: at rat
 the root of the ratio of masses, in a time that falls with that ratio.
 """
 
-import tempfile
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,21 +79,45 @@ def test_rotors_on_light_bodies_move_in_intervals_of_any_length(timestep):
     assert np.abs(motion.constraint_violation()).max() < 1e-10
 
 
-@pytest.mark.parametrize("seed", [558, 1960, 1986, 3140])
-def test_robots_of_files_pass_their_singular_postures(seed):
-    """All of 2,600 random MJCF robots that ended in a ConvergenceError there."""
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+def robot(seed, folder):
+    """Random robot of an MJCF file, above a floor."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("ignore", RuntimeWarning)
-        path = Path(folder) / "robot.xml"
+        path = folder / "robot.xml"
         floor = '<worldbody><geom name="floor" type="plane" size="0 0 1" pos="0 0 -1.2"/>'
         path.write_text(Family(seed).text.replace("<worldbody>", floor, 1))
-        model = dy.load(path, collide=True).finalize(0.005)
+        return dy.load(path, collide=True).finalize(0.005)
+
+
+@pytest.mark.parametrize("seed", [558, 1960, 1986, 3140])
+def test_robots_of_files_pass_their_singular_postures(seed, tmp_path):
+    """All of 2,600 random MJCF robots that ended in a ConvergenceError there."""
+    model = robot(seed, tmp_path)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
         motion = dy.simulate(model, model.initial_state(), 1.0)
 
     energy = motion.energy()
     assert motion.constraint_violation().max() < 1e-9
     assert energy.max() < energy[0] + 0.05 * np.ptp(energy)
+
+
+def test_last_digits_do_not_decide_whether_a_singular_posture_is_passed(tmp_path):
+    """Joints are open by rounding of poses: over a short h, a velocity that the posture magnifies.
+
+    Its error in the light bodies' rows is more than the tolerance. Before these rows were solved
+    apart, 17 of 30 starts that differ by 1e-13 ended in a ConvergenceError.
+    """
+    model = robot(558, tmp_path)
+    for seed in range(12):
+        state = model.initial_state()
+        state.momentum[:] += 1e-13 * np.random.default_rng(seed).normal(size=state.momentum.shape)
+
+        motion = dy.simulate(model, state, 0.4)
+
+        assert motion.constraint_violation().max() < 1e-9
 
 
 def limbs(seed, armature=0.0):

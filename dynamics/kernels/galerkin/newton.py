@@ -43,6 +43,7 @@ def goal_of(plan, constant, method, h, tolerance, nodes, info):
     return Goal(
         stages=method.rule.s, rough=info[MIDDLE_WAIT] == 0.0, tolerance=tolerance,
         closed=max(tolerance / rate, 64.0 * rounding), rounding=ROUNDED * rounding * rate,
+        rounded=ROUNDED * rounding,
     )  # fmt: skip
 
 

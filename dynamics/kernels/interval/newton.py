@@ -11,6 +11,10 @@ inverse loses what the joints hold of a large residual: velocities are wrong by 
 they should change by. The second step is their iterative refinement (N. J. Higham, Accuracy and
 Stability of Numerical Algorithms, SIAM, 2002, ch. 12), by the residual itself.
 
+If a step with fresh factors hardly lowers the residual while constraints are open by the rounding
+of poses alone, their rows count as closed in the next one. Over a short h that rounding is a large
+velocity. At a singular posture the factors magnify it, and its error hides what bodies lack.
+
 A method of several stages may begin with a rough matrix. It serves as long as 2 s iterations more
 will do.
 """
@@ -56,6 +60,16 @@ class Goal(NamedTuple):
     tolerance: Any  # of velocities, over the unit of velocity
     closed: Any  # of constraints, over the unit of length, or rad
     rounding: Any  # change of velocities by rounding of poses over h, over the unit of velocity
+    rounded: Any  # what constraints are open by from rounding of poses, over the same as `closed`
+
+
+@kernel
+def close_rows(plan, stages, r):
+    """r <- 0 in the constraint rows of all stages."""
+    n, rows = TWIST * plan[BODIES], plan[ROWS]
+    for at in range(n, stages * (n + rows), n + rows):
+        for i in range(rows):
+            r[at + i] = 0.0
 
 
 def make_attempt(evaluate, factorize, suit, solve):
@@ -100,6 +114,7 @@ def make_attempt(evaluate, factorize, suit, solve):
         before = 0.0
         stored = 0  # changes with these factors, for Broyden's method
         changed = 0.0
+        drowned = False  # whether constraint rows hold rounding that bodies' rows drown in
         info[CONTRACTION] = 0.0
         for iteration in range(MOST_ITERATIONS):
             info[VELOCITY_ERROR], info[VIOLATION] = worst, opened
@@ -125,6 +140,8 @@ def make_attempt(evaluate, factorize, suit, solve):
                     return SINGULAR
                 info[FACTORIZATIONS] += 1.0
                 age = stored = 0
+            if drowned:
+                close_rows(plan, s, work.r)
             solve(plan, program, equations, rough, work, solver)
             if not rough:
                 stored = accelerate(n, stage, unknowns, stored, kept, dx)
@@ -138,7 +155,7 @@ def make_attempt(evaluate, factorize, suit, solve):
             settled = change <= max(level, goal.rounding)
             before = merit
             part = 1.0
-            exact = age == 0 and not rough  # whether the matrix is that of this x
+            exact, stuck = age == 0 and not rough, False  # whether the matrix is that of this x
             for _ in range(HALVINGS):
                 for i in range(unknowns):
                     x[i] = kept[i] - part * dx[i]
@@ -159,13 +176,16 @@ def make_attempt(evaluate, factorize, suit, solve):
                 part *= 0.5
                 stored = 0
             else:
-                if exact:
-                    return NOT_CONVERGED
+                stuck = exact
                 before = 0.0  # the direction was old: factorize at the point kept
                 for i in range(unknowns):
                     x[i] = kept[i]
                 worst, opened, merit = evaluate(plan, constant, equations, work)
             age += 1
+            if stuck and (drowned or opened > goal.rounded):
+                return NOT_CONVERGED
+            hardly = exact and merit > KEEP * before
+            drowned = hardly and worst > level and opened <= goal.rounded
         return NOT_CONVERGED
 
     attempt.__module__, attempt.__qualname__ = evaluate.__module__, attempt.__name__

@@ -63,7 +63,7 @@ def solve_interval(
         closed = max(tolerance, 64.0 * rounding)
         goal = Goal(
             stages=1, rough=False, tolerance=tolerance, closed=closed,
-            rounding=ROUNDED * rounding * constant[plan[UNITS_AT]] / h,
+            rounding=ROUNDED * rounding * constant[plan[UNITS_AT]] / h, rounded=ROUNDED * rounding,
         )  # fmt: skip
         equations = Equations(h=h, node=node, trial=trial)
         return attempt(plan, constant, program, goal, equations, work, solver, info)
