@@ -159,7 +159,8 @@ class Tangent:
         """`follow` for a step of length h; cut into intervals where the step is."""
         end, lengths, settings = self._stepped(state, h, settings, control, wrench)
         if lengths.size == 1:
-            return end, self._interval(state, end, h, control, wrench, way, dc)
+            part = float(settings[FRICTION_PART])
+            return end, self._interval(state, end, h, part, control, wrench, way, dc)
         settings[LARGEST_TURN], settings[ENERGY_SHARE] = ANY_TURN, ANY_SHARE
         now, before = state, np.cumsum(lengths) - lengths
         for length, passed in zip(lengths.tolist(), before.tolist()):
@@ -195,21 +196,22 @@ class Tangent:
         start: State,
         end: State,
         h: float,
+        part: float,
         control: Float,
         wrench: Float,
         way: Directions,
         dc: Float,
     ) -> Directions:
-        """Directions at the end of an interval from those at its start."""
-        tables = self.model.tables
+        """Directions at the end of an interval, with a part of the friction, from its start's."""
+        tables, constant = self.model.tables, self._rubbing(self.model.tables.constant, part)
         x = np.concatenate([end.interval_velocity.ravel(), h * end.multipliers])
         before = start.interval_velocity.ravel()
         c = self._impulses(start, end, h)
-        given = self._given(start, h, control, wrench, x, before, c)
+        given = self._given(start, h, part, control, wrench, x, before, c)
         node, trial, spare = map(tuple, self._nodes())  # named ones are slow to hand on
-        stepping.load_state(tables.plan, tables.constant, start.data, node, trial)
+        stepping.load_state(tables.plan, constant, start.data, node, trial)
         kernel.part_given(tables.plan, h, start.data, node[2])
-        stepping.load_state(tables.plan, tables.constant, end.data, trial, spare)
+        stepping.load_state(tables.plan, constant, end.data, trial, spare)
         dz, dp = np.empty(way.dz.shape), np.empty(way.dp.shape)
         twist = end.interval_velocity
         wrenches = np.array(
@@ -223,13 +225,23 @@ class Tangent:
             self._solver,
         )  # fmt: skip
         bad = kernel.interval_slopes(
-            tables.plan, tables.constant, tables.symbolic.program, h, control, (x, before, c),
+            tables.plan, constant, tables.symbolic.program, h, control, (x, before, c),
             (node, trial), (way.dz, way.dp, way.dbefore, dc), given, wrenches, work,
             (dz, dp.reshape(-1)),
         )  # fmt: skip
         self._check(bad)
         du = self._dx[: self.columns * self._unknowns].reshape(self.columns, -1)
         return Directions(dz, dp, du[:, : self._n].copy())
+
+    def _rubbing(self, constant: Float, part: float) -> Float:
+        """Constants of a model with a part of its friction."""
+        if part == 1.0:
+            return constant
+        plan, found = self.model.tables.plan, constant.copy()
+        first, size = int(plan[layout.CONTACT_CONSTANT_AT]), layout.CONTACT_SIZE
+        numbers = found[first : first + size * int(plan[layout.CONTACTS])].reshape(-1, size)
+        numbers[:, layout.FRICTION : layout.OF_RATE] *= part  # of all blocks
+        return found
 
     def _nodes(self) -> tuple[Any, Any, Any]:
         """Both ends of an interval, and another node."""
@@ -250,8 +262,8 @@ class Tangent:
         return c
 
     def _given(
-        self, start: State, h: float, control: Float, wrench: Float, x: Float, before: Float,
-        c: Float,
+        self, start: State, h: float, part: float, control: Float, wrench: Float, x: Float,
+        before: Float, c: Float,
     ) -> tuple[Float, Float, Float]:  # fmt: skip
         """Changes of residuals and of the momenta at the end by the numbers that change."""
         tables = self.model.tables
@@ -266,9 +278,10 @@ class Tangent:
 
             def parts(constant: Float) -> list[Float]:
                 found = [np.zeros(size) for size in sizes]
+                numbers = self._rubbing(constant, part)
                 bad = kernel.residuals(
-                    tables.plan, constant, h, (control, wrench), start.data, p, (x, before, c),
-                    both, kick, self._touch[5], self._contacts, tuple(found),
+                    tables.plan, numbers, h, (control, wrench), start.data, p, (x, before, c), both,
+                    kick, self._touch[5], self._contacts, tuple(found),
                 )  # fmt: skip
                 self._check(bad)
                 return found

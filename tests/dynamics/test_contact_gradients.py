@@ -275,6 +275,56 @@ def test_a_step_with_contacts_is_linearized_exactly(scene):
     assert max(errors) < CLOSE
 
 
+def less_friction(scene, monkeypatch, part):
+    """A scene whose steps are solved with a part of their friction alone."""
+    with monkeypatch.context() as patch:
+        patch.setattr("dynamics.model.SOFTER", ((1.0, part),))
+        return scene()
+
+
+def box_that_creeps():
+    """A joint whose dry friction its spring overcomes, and a box that slides on the ground."""
+    mechanism = dy.Mechanism()
+    box = mechanism.add_body(BOX, name="body", position=(0, 0, 0.151))
+    mechanism.add_contact(box, name="floor", friction=0.4)
+    wheel = mechanism.add_body(mass=1.0, inertia=0.1 * np.eye(3), name="wheel")
+    axle = {"axis": (0, 1, 0), "friction": 0.3, "stiffness": 4.0, "name": "axle"}
+    mechanism.add_joint(dy.Revolute(mechanism.world, wheel, **axle))
+    model = model_of(mechanism)
+    state = model.initial_state()
+    model.set_body(state, "body", velocity=(1.5, 0.4, 0.0))
+    model.set_joint(state, "axle", 0.3)
+    return model, run(model, state, 10)
+
+
+@pytest.mark.parametrize("scene", [sliding_box, rolling_ball, box_that_creeps])
+def test_a_step_with_less_friction_is_differentiated_with_that(scene, monkeypatch):
+    model, state = less_friction(scene, monkeypatch, 0.4)
+    assert model.step(state)[1].friction == 0.4
+
+    assert max(slope_errors(model, state)) < CLOSE
+
+
+def test_a_motion_with_less_friction_is_differentiated_by_its_coefficient(monkeypatch):
+    """A box that slides is braked by a part of mu g: its way changes by -part g t^2 / 2."""
+
+    def scene():
+        mechanism = dy.Mechanism()
+        box = mechanism.add_body(BOX, name="body", position=(0, 0, 0.15 + 1e-8))
+        mechanism.add_contact(box, name="floor", friction=0.3)
+        model = mechanism.finalize(H)
+        state = model.initial_state()
+        model.set_body(state, "body", velocity=(2.0, 0.0, 0.0))
+        return model, state
+
+    model, state = less_friction(scene, monkeypatch, 0.5)
+
+    with pytest.warns(RuntimeWarning, match="less friction"):
+        found = dy.sensitivity(model, state, 0.4, [("floor", "friction")])
+
+    assert found.poses[-1, 0, 0, 0] == pytest.approx(-0.5 * 9.81 * 0.4**2 / 2.0, rel=1e-3)
+
+
 def test_a_step_that_is_cut_into_intervals_is_differentiated_through_them():
     model, state = single(BOX, 0.4, {"largest_turn": 0.05}, friction=0.4)
     model.set_body(state, "body", velocity=(1, 0, -4), angular_velocity=(14, 9, 3))
