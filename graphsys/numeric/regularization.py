@@ -326,15 +326,22 @@ class RegularizedSolver(Solver):
         passed = min(PASSED * eps, eps**PASSED_POWER)
         if not worst <= passed:
             held = None
-            bad = ~(error.reshape(count, -1).max(axis=1) <= passed)
-            pushed = np.where(constraint, flat, 0.0).reshape(count, -1).any(axis=1)
             one, other = (absolute.sums(side)[self.change != 0.0] for side in (False, True))
             alike = bool((np.abs(one - other) <= PASSED * eps * one).all())
-            if self.redundant and alike and not (bad & pushed).any():
+            if self.redundant and alike:
                 # b contradicts nothing if multipliers act along the rows of their constraints.
                 # Bodies that constraints hold wholly, and that only multipliers push, are at rest
                 # but for errors of these and of bodies around: x has them, before they become less.
-                least = np.where(constraint, sizes(motion(x, True)), sizes(np.abs(x)))
+                # Errors of what moves a neighbour pass on, at most with its energy.
+                free, root = motion(x, True), np.sqrt(scale)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    most = self._most_around(root * free, count)
+                    least = np.where(
+                        constraint,
+                        sizes(np.maximum(free, np.where(constraint, 0.0, most / root))),
+                        np.maximum(sizes(np.abs(x)), root * most),
+                    )
+                least[~np.isfinite(least)] = 0.0
                 held = self._at_rest(x, lambda x: check(x, least), eps, count, transposed)
             if held is None:
                 self._tell(error, worst, eps, steps)
@@ -342,6 +349,21 @@ class RegularizedSolver(Solver):
                 x, worst, more = held
                 steps += more
         return x, SolveReport(steps, worst, dict(self.redundant))
+
+    def _most_around(self, sizes: Array, count: int) -> Array:
+        """Largest of the numbers of all rows that a path of the graph joins to each row."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        graph = self.symbolic.graph
+        row, column = coordinates(graph)
+        pattern = coo_array((np.ones(row.size), (row, column)), shape=(graph.rows, graph.rows))
+        n, part = connected_components(pattern, directed=False)
+        found = np.zeros((count, n), sizes.dtype)
+        for of_part, own in zip(found, sizes.reshape(count, -1)):
+            np.maximum.at(of_part, part, own)
+        most: Array = found[:, part].ravel()
+        return most
 
     def _at_rest(
         self,

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import graphsys as gs
 from graphsys.numeric.regularization import regularization
@@ -170,11 +171,9 @@ def test_contradicting_constraints_are_refused_with_a_label(size):
     assert caught.value.node[0] == "joint"
 
 
-@pytest.mark.parametrize("size", [1, 3])
-@pytest.mark.parametrize("bodies", [2, 3, 5])
-def test_bodies_that_constraints_hold_wholly_are_at_rest_whichever_is_pushed(bodies, size):
-    """A chain whose first body is fixed twice: rounding errors of forces are no contradiction."""
-    rng = np.random.default_rng(bodies)
+def held_chain(bodies, size, seed):
+    """A chain without a degree of freedom, whose first body is fixed twice."""
+    rng = np.random.default_rng(seed)
     rows, mass = {}, {}
     for i in range(bodies):
         mass["body", i] = rng.uniform(1, 3, size=size)
@@ -182,8 +181,14 @@ def test_bodies_that_constraints_hold_wholly_are_at_rest_whichever_is_pushed(bod
         if i:
             rows[("joint", i), ("body", i - 1)] = rng.normal(size=(size, size))
     rows[("joint", bodies), ("body", 0)] = rows[("joint", 0), ("body", 0)]
-    graph = nx.Graph(list(rows))
-    system = saddle(graph, rows, mass, symmetric=True)
+    return saddle(nx.Graph(list(rows)), rows, mass, symmetric=True), rng
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("bodies", [2, 3, 5])
+def test_bodies_that_constraints_hold_wholly_are_at_rest_whichever_is_pushed(bodies, size):
+    """Rounding errors of forces are no contradiction."""
+    system, rng = held_chain(bodies, size, bodies)
     factor = system.factorize(redundant=True)
     for i in range(bodies):
         b = np.zeros(system.shape[0])
@@ -195,6 +200,53 @@ def test_bodies_that_constraints_hold_wholly_are_at_rest_whichever_is_pushed(bod
             system.split(other)["joint", bodies][0] += apart
             with pytest.raises(gs.SingularPivotError, match="contradict"):
                 factor.solve(other)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("bodies", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(10))
+def test_bodies_at_rest_behind_one_whose_motion_is_prescribed_contradict_nothing(
+    bodies, size, seed
+):
+    """Rounding errors of the motion pass on to bodies whose own is zero."""
+    system, rng = held_chain(bodies, size, seed)
+    factor = system.factorize(redundant=True)
+    moving = np.zeros(system.shape[0])
+    system.split(moving)["body", 0][:] = rng.normal(size=size)
+    b = system @ moving
+
+    x = factor.solve(b)
+
+    matrix = system.to_dense()
+    largest = np.abs(matrix).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
+    assert np.abs(matrix @ x - b).max() <= 16 * EPS * largest
+    for apart in (1.0, 1e-5):  # of the place where the first body is fixed twice
+        other = b.copy()
+        system.split(other)["joint", bodies][0] += apart
+        with pytest.raises(gs.SingularPivotError, match="contradict"):
+            factor.solve(other)
+
+
+def test_residuals_of_single_precision_do_not_pass_as_rounding():
+    # regular, of condition 5e4: a residual of 1e4 epsilons, 1e-3, gave x[0] = -0.15
+    A = np.array(
+        [
+            [0.0, -0.174, 0.006, 0.0, 0.0],
+            [-0.174, 0.02, 11.0, 0.084, 0.0],
+            [0.006, 11.0, 0.1, -0.034, -1.2e-4],
+            [0.0, 0.084, -0.034, 0.0, 0.004],
+            [0.0, 0.0, -1.2e-4, 0.004, 0.0],
+        ],
+        np.float32,
+    )
+    expected = np.array([0.3, -0.25, 0.16, 0.37, 1.0], np.float32)
+    system = gs.System.from_scipy(sparse.csc_array(A), symmetric=True)
+
+    x = system.factorize(redundant=True).solve(A @ expected)
+
+    # two errors of the right-hand side and the solution, times the condition
+    eps, condition = np.finfo(np.float32).eps, np.linalg.cond(A.astype(float))
+    assert np.abs(x - expected).max() <= 8 * eps * condition
 
 
 def test_constraints_that_contradict_a_little_are_warned_of():
