@@ -227,7 +227,7 @@ class EpisodeRun:
         """The state with the pairs of shapes that are near, where the model finds its contacts."""
         run = self._run
         if isinstance(run, NearRun):
-            return Part(run.near.pairs, run.state.data[None].copy())
+            return run.record
         return None
 
 

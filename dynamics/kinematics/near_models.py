@@ -150,11 +150,15 @@ class NearNumbers:
 
 @dataclass(slots=True, eq=False)
 class NearMemory:
-    """Entry that belongs to a state of the whole model, while its numbers are the same."""
+    """Entry that belongs to a state of the whole model, while its numbers are the same.
+
+    ``felt`` are the pairs and the numbers of the step that led to it, if others are near by now.
+    """
 
     owner: NearModels
     numbers: bytes
     entry: Entry
+    felt: tuple[tuple[int, ...], Float] | None = None
 
     def portable(self) -> NearNumbers:
         """What other models of the same mechanism understand."""
@@ -403,6 +407,14 @@ class NearModels:
                 return memory.entry
             memory = memory.portable()
         return self._recalled(memory, state) if isinstance(memory, NearNumbers) else None
+
+    def felt(self, state: State) -> tuple[tuple[int, ...], Float]:
+        """Pairs and numbers of a state with the forces of the step that led to it, for sensors."""
+        entry, memory = self.remembered(state), state.memory
+        if entry is not None and isinstance(memory, NearMemory) and memory.felt is not None:
+            return memory.felt
+        entry = entry or self.entry(state)
+        return entry.near.pairs, entry.state.data
 
     def _recalled(self, kept: NearNumbers, state: State) -> Entry | None:
         """Entry of a state that was pickled or is of another model of the same mechanism."""

@@ -87,6 +87,7 @@ class NearRun:
         self.info = np.zeros(step_info.INFO_SIZE)
         self.totals = np.zeros(run_totals.TOTALS_SIZE)
         self._kept: list[Float] = []
+        self._left: tuple[NearModel, Float] | None = None  # by the last change, with its numbers
 
     _control: ErrorControl | None
 
@@ -100,6 +101,7 @@ class NearRun:
             self._watched, self.state.n, self.models.model.timestep, self.state.data
         ):
             self._change()
+            self._left = None
         self.parts = [Part(self.near.pairs, self.state.data[None].copy())]
         self.intervals = [np.array([interval_of(self.info)])]
         return self
@@ -201,6 +203,7 @@ class NearRun:
         """Go on in the model of the pairs that are near now."""
         near = self.models.of(self.search.pairs)
         after = self.models.carried(self.near, self.state, near)
+        self._left = self.near, self.state.data.copy()
         first, _ = self.space.given
         m = layout.TWIST * self.models.model.n_bodies
         given = self.space.work[first : first + m].copy()
@@ -239,8 +242,23 @@ class NearRun:
         made = self.models.model.state_of(near.data[self.near.columns], time)
         made.interval = interval_of(self.info)
         entry = Entry(self.near, near, self.search.watch)
-        made.memory = NearMemory(self.models, made.data.tobytes(), entry)
+        made.memory = NearMemory(self.models, made.data.tobytes(), entry, self._felt())
         return made
+
+    def _felt(self) -> tuple[tuple[int, ...], Float] | None:
+        """`NearMemory.felt` of the state, None where the last step ended in its near model."""
+        if self._left is not None:
+            near, numbers = self._left
+            if np.array_equal(numbers[near.columns], self.numbers):
+                return near.pairs, numbers
+            self._left = None
+        return None
+
+    @property
+    def record(self) -> Part:
+        """The state as the record of the step that led to it, for sensors."""
+        pairs, numbers = self._felt() or (self.near.pairs, self.state.data.copy())
+        return Part(pairs, numbers[None])
 
     def part(self, k: int, time: float, length: float, control: Float, wrench: Float) -> State:
         """State of the whole model after a part of the last step, k, which began at ``time``.

@@ -263,6 +263,6 @@ def _at_state(model: Model, state: State) -> Trajectory:
     motion = Trajectory(model, np.array([state.time]), state.data[None])
     motion.intervals = np.array([state.interval])
     if model.near is not None:
-        entry = model.near.remembered(state) or model.near.entry(state)
-        motion.parts = (Part(entry.near.pairs, entry.state.data[None]),)
+        pairs, numbers = model.near.felt(state)
+        motion.parts = (Part(pairs, numbers[None]),)
     return motion

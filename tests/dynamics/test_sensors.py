@@ -1,5 +1,6 @@
 """Sensors: cases worked by hand, their noise, and that reading changes nothing."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -734,3 +735,36 @@ def test_contact_sensors_read_the_weight_from_the_first_interval_on(soft, near):
     found = dy.Sensors(model, [dy.ContactSensor("ball", name="foot")]).history(motion)["foot"]
     # rigid contacts leave a gap of the barrier over the force, which closes in the first intervals
     np.testing.assert_allclose(found[1:, 0], 2.0 * 9.81, rtol=1e-6 if soft else 1e-3)
+
+
+def test_a_controller_feels_pairs_that_part_as_the_record_does():
+    """A pair is dropped when it is far: its last force is that of the step before."""
+    rng = np.random.default_rng(0)
+    mech = dy.Mechanism()
+    names = [f"ball {k}" for k in range(4)]
+    for k, name in enumerate(names):
+        mech.add_body(dy.Sphere(0.1, mass=1.0), name=name, position=(0.25 * k, 0.03 * k, 0.14))
+        mech.add_sensor(dy.ContactSensor(name, name=f"at {name}"))
+    wheel = mech.add_body(mass=1.0, inertia=np.eye(3), name="wheel", position=(0, 0, 9))
+    mech.add_joint(
+        dy.Revolute(mech.world, wheel, axis=(0, 1, 0), name="axle", parent_point=(0, 0, 9),
+                    actuated=True)
+    )  # fmt: skip
+    mech.add_obstacle(dy.HalfSpace(), name="floor")
+    mech.collide()
+    model = mech.finalize(0.005, barrier=1.0)  # forces at a distance: 4 N where a pair is dropped
+    state = model.initial_state()
+    for name in names:
+        model.set_body(state, name, velocity=rng.normal(size=3) * [2, 2, 1])
+    sensors, read = dy.Sensors(model), []
+
+    def controller(state, time):
+        read.append(sensors.read(state))
+        return 0.0
+
+    motion = dy.simulate(model, state, 0.5, controller=controller)
+
+    pairs = [part.pairs for part in motion.parts]
+    assert any(set(one) - set(other) for one, other in itertools.pairwise(pairs))
+    for name, found in sensors.history(motion).items():
+        np.testing.assert_array_equal([one[name] for one in read], found[:-1])
