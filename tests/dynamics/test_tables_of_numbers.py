@@ -219,8 +219,8 @@ def test_shapes_of_named_tuples_of_derivatives_are_those_of_their_arrays():
     sizes |= {"SLOTS": int(model.tables.plan[layout.SLOTS]), "BENDS": BENDS, "W_SIZE": W_SIZE}
     sizes |= {"NEAREST_SIZE": step_info.NEAREST_SIZE, "controls": model.n_controls}
     given = tangent._given(
-        state, 0.01, np.zeros(model.n_controls), np.zeros(0), np.zeros(sizes["N"]), np.zeros(6),
-        state.contacts.copy(),
+        state, 0.01, 1.0, np.zeros(model.n_controls), np.zeros(0), np.zeros(sizes["N"]),
+        np.zeros(6), state.contacts.copy(),
     )  # fmt: skip
     made = [
         derivatives.Solution(np.zeros(sizes["N"]), state.interval_velocity.ravel(), state.contacts),
