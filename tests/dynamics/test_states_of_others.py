@@ -45,6 +45,17 @@ def test_a_state_of_another_mechanism_is_refused(name):
         READERS[name](model, None)
 
 
+def test_a_controller_that_takes_the_time_first_is_told_the_order():
+    model, state = cart_pole()
+    sensors = dy.Sensors(model, [dy.JointSensor(next(iter(model.mechanism.joints)))])
+
+    def controller(time, state):
+        return sensors.read(state)
+
+    with pytest.raises(TypeError, match=r"the state is 0.0; .*a controller gets \(state, time\)"):
+        dy.simulate(model, state, 0.1, controller=controller)
+
+
 def test_what_a_step_returns_is_no_state():
     model, state = double_pendulum()
     with pytest.raises(
