@@ -153,7 +153,7 @@ def constraint(joint: Any, numbers: Sequence[int], bodies: int) -> list[Callback
     label, count, columns = f"joint {joint.name!r}", joint.n_user, 6 * len(numbers)
 
     def checked(*poses: Float) -> tuple[Float, Float]:
-        values, slopes = joint.user(*poses)
+        values, slopes = _parts(joint.user(*poses), "values, jacobian", f"constraint of {label}")
         values, slopes = np.asarray(values, float), np.asarray(slopes, float)
         if values.shape != (count,) or slopes.shape != (count, columns):
             raise ValueError(
@@ -184,7 +184,8 @@ def distance(function: Callable[..., Any], label: str) -> Callback:
     """
 
     def call(pose_a: Float, pose_b: Float, out: Float) -> None:
-        gap, normal, point = function(pose_a.copy(), pose_b.copy())
+        given = function(pose_a.copy(), pose_b.copy())
+        gap, normal, point = _parts(given, "distance, normal, point", f"distance of {label}")
         normal, point = np.asarray(normal, float), np.asarray(point, float)
         if normal.shape != (3,) or point.shape != (3,):
             raise ValueError(f"the distance of {label} gave no normal and point of shape (3,)")
@@ -238,13 +239,24 @@ def potential(force: Any, numbers: Sequence[int], bodies: int) -> list[Callback]
     label = f"potential {force.name!r}"
 
     def checked(*poses: Float) -> tuple[Float, Float]:
-        energy, slopes = force.function(*poses)
+        energy, slopes = _parts(force.function(*poses), "energy, gradient", label)
         shape = (6 * len(numbers),)
         return _numbers([energy], (1,), label), _numbers(slopes, shape, f"gradient of {label}")[
             None
         ]
 
     return of_bodies(checked, numbers, bodies, 1)
+
+
+def _parts(given: Any, names: str, label: str) -> tuple[Any, ...]:
+    """Parts of a user function's result, as many as there are names."""
+    try:
+        parts = tuple(given)
+    except TypeError:
+        parts = ()
+    if len(parts) != names.count(",") + 1:
+        raise TypeError(f"the function of the {label} gave {given!r}; it must return {names}")
+    return parts
 
 
 def _numbers(value: Any, shape: tuple[int, ...], label: str) -> Float:

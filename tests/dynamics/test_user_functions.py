@@ -626,3 +626,25 @@ def test_an_exception_of_a_potential_comes_through_once(order):
     model = mechanism.finalize(0.01, order=order)
     with pytest.raises(ValueError, match=r"gradient of potential 'V' has shape \(12,\).*\(18,\)"):
         dy.simulate(model, model.initial_state(), 0.1)
+
+
+def started(add):
+    """Motion of two balls with what is added to them."""
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0, 0, 1))
+    add(mechanism, ball, mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="other"))
+    model = mechanism.finalize(0.01)
+    return dy.simulate(model, model.initial_state(), 0.05)
+
+
+@pytest.mark.parametrize("given", [9.81, None, np.zeros(12)])
+def test_functions_that_return_too_little_are_told_what_to_return(given):
+    def wrong(*poses):
+        return given
+
+    with pytest.raises(TypeError, match="of the potential 'V' gave .*return energy, gradient"):
+        started(lambda m, a, b: m.add_force(dy.Potential(a, wrong, name="V")))
+    with pytest.raises(TypeError, match="contact 'touch' gave .*return distance, normal, point"):
+        started(lambda m, a, b: m.add_contact(a, b, distance=wrong, name="touch"))
+    with pytest.raises(TypeError, match="of joint 'held' gave .*return values, jacobian"):
+        started(lambda m, a, b: m.add_joint(dy.Custom(a, b, wrong, name="held")))
