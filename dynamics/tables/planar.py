@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +18,7 @@ import graphsys as gs
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.bodies import WORLD
+from dynamics.tables.panels import panel_tables
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
@@ -95,7 +97,8 @@ def planar_work(numbers: Ints) -> int:
     """
     if numbers.size == 0:
         return 0
-    return layout.planar_work_size(int(numbers[layout.INNER]), int(numbers[layout.ENTRIES]))
+    sizes = layout.INNER, layout.ENTRIES, layout.PANEL_GROUPS
+    return layout.planar_work_size(*(int(numbers[at]) for at in sizes))
 
 
 def planar_program(numbers: Ints) -> list[Ints]:
@@ -228,13 +231,32 @@ def _written(
             else:
                 outer += [first + rows + j, 1 + rows + j]
         rows += group.n_rows
-    places, program = _blocks(own, symbolic, touching)
-    head = [len(inner), len(outer) // 2, places.size, program.size]
-    return np.concatenate([head, inner, outer, places, program]).astype(np.int64)
+    places, ends, small = _blocks(own, symbolic, touching)
+    groups, panels = 0, np.zeros(0, np.int64)
+    if _is_tree(equations):
+        groups, panels = panel_tables(small, ends, np.array(inner))
+    head = [len(inner), len(outer) // 2, places.size, groups, panels.size, small.program.size]
+    return np.concatenate([head, inner, outer, places, panels, small.program]).astype(np.int64)
 
 
-def _blocks(own: list[Ints], symbolic: gs.Symbolic, touching: bool) -> tuple[Ints, Ints]:
-    """Places of all entries of blocks of some rows of each node, and the program of these."""
+def _is_tree(equations: list[Group]) -> bool:
+    """Whether no joints close a loop, through the world or not."""
+    graph = nx.Graph()
+    for group in equations:
+        a, b = group.parent.name, group.child.name
+        if group.partner is not None or (a in graph and b in nx.node_connected_component(graph, a)):
+            return False
+        graph.add_edge(a, b)
+    return True
+
+
+def _blocks(
+    own: list[Ints], symbolic: gs.Symbolic, touching: bool
+) -> tuple[Ints, Ints, gs.Symbolic]:
+    """Places, rows and columns of all entries of blocks of some rows of each node, and their order.
+
+    Rows and columns are numbered node after node.
+    """
     whole = symbolic.graph
     sizes = np.array([rows.size for rows in own])
     kept = np.flatnonzero(sizes)
@@ -247,8 +269,10 @@ def _blocks(own: list[Ints], symbolic: gs.Symbolic, touching: bool) -> tuple[Int
     small = system.analyze(order[order >= 0], ()).refining(touching)
     i, j = kept[np.stack(system.graph.pairs())]
     at = whole.blocks_at(i, j).tolist()
-    entries = [
-        (place + own[a] + whole.size[a] * own[b][:, None]).ravel()
-        for place, a, b in zip(at, i.tolist(), j.tolist())
-    ]
-    return np.concatenate(entries), small.program
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    entries, ends = list[Ints](), list[Ints]()
+    for place, a, b in zip(at, i.tolist(), j.tolist()):
+        entries.append((place + own[a] + whole.size[a] * own[b][:, None]).ravel())
+        rows, columns = np.arange(sizes[a]) + first[a], np.arange(sizes[b]) + first[b]
+        ends.append(np.stack([np.tile(rows, sizes[b]), np.repeat(columns, sizes[a])]))
+    return np.concatenate(entries), np.concatenate(ends, axis=1), small

@@ -26,7 +26,7 @@ def planar_place(plan):
 def not_planar(program, values):
     """`Planar` of a mechanism in space."""
     none, nothing = program[:0], values[:0]
-    return Planar(none, none, nothing, nothing, nothing, nothing)
+    return Planar(none, none, nothing, nothing, nothing, nothing, nothing)
 
 
 @kernel

@@ -105,6 +105,7 @@ class Planar(NamedTuple):
     values: Any  # (entries,): blocks of their matrix
     rhs: Any  # (inner,)
     solution: Any  # (inner,)
+    panels: Any  # (2 PANEL groups,): see `interval.panels`
 
 
 @record

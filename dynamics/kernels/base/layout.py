@@ -49,9 +49,16 @@ HEADER = 32
 
 # Planar mechanism, from place PLANAR_AT: how many follow of each kind, then unknowns in the plane;
 # unknowns out of it, each with the place of its unit (of bodies before LIGHTNESS, of rows after
-# UNITS_AT); places of entries of the blocks in the plane in the matrix values; their program
-INNER, OUTER, ENTRIES, PROGRAM_SIZE = 0, 1, 2, 3
-PLANAR_HEADER = 4
+# UNITS_AT); places of entries of the blocks in the plane in the matrix values; of a tree their
+# places in panels, unknowns in the order of pivots, and tables of `interval.panels`; their program
+INNER, OUTER, ENTRIES, PANEL_GROUPS, PANEL_NUMBERS, PROGRAM_SIZE = 0, 1, 2, 3, 4, 5
+PLANAR_HEADER = 6
+# A panel: columns of SIDE numbers. Record of a group: pivots, numbers that it adds to later
+# panels, and its unknowns in the order of pivots. Then two places for each of these numbers.
+SIDE = 8
+PANEL = SIDE * SIDE
+GROUP_PIVOTS, GROUP_SUMS, GROUP_UNKNOWNS = 0, 1, 2
+PANEL_GROUP = GROUP_UNKNOWNS + SIDE
 
 # One group in plan
 A, B = 0, 1  # bodies; BODIES is the world
@@ -276,9 +283,10 @@ def node_size(bodies: int, all_rows: int, wrenches: int = 0) -> int:
     return (POSE + 9) * (bodies + 1) + 15 * all_rows + 1 + forces_size(bodies, wrenches)
 
 
-def planar_work_size(inner: int, entries: int) -> int:
+def planar_work_size(inner: int, entries: int, groups: int) -> int:
     """Length of the work arrays of a planar mechanism: see `Planar`."""
-    return PLANAR_STATE + entries + 2 * inner if inner else 0
+    panels = 2 * PANEL * groups + inner + 1 if groups else 0
+    return PLANAR_STATE + entries + 2 * inner + panels if inner else 0
 
 
 def contact_work_size(contacts: int, bodies: int) -> int:

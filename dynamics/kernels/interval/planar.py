@@ -7,7 +7,8 @@ angular velocity are in the plane, of a hinge two rows. No block of the matrix j
 So where residuals out of the plane are within the tolerances, Newton's step changes nothing out of
 it, and blocks of 3 and 2 rows are factorized instead of 6 and 5. Where anything acts out of the
 plane, or joints are open there, residuals show it, and all equations are solved together.
-Convergence is always that of all residuals.
+Convergence is always that of all residuals. Trees are factorized in panels (`interval.panels`),
+loops by `graphsys`.
 """
 
 from dynamics.kernels.base.arguments import Planar
@@ -22,6 +23,9 @@ from dynamics.kernels.base.layout import (
     INNER,
     LIGHTNESS,
     OUTER,
+    PANEL,
+    PANEL_GROUPS,
+    PANEL_NUMBERS,
     PLANAR_AT,
     PLANAR_HEADER,
     PLANAR_STATE,
@@ -32,6 +36,7 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.base.settings import CONTACT_TOLERANCE, TOLERANCE
 from dynamics.kernels.interval.newton import EPS
+from dynamics.kernels.interval.panels import factorize_panels, solve_panels
 from dynamics.kernels.interval.residual import extent
 from graphsys.kernels import factorize, solve
 
@@ -40,18 +45,22 @@ from graphsys.kernels import factorize, solve
 def planar_of(plan, work, at):
     """`Planar` of a plan, with its arrays in the workspace from place ``at``; the place after."""
     table, inner, entries, outer, size, own = plan[PLANAR_AT], 0, 0, 0, 0, 0
+    groups, more = 0, 0
     if table > 0:
         inner, outer, own = plan[table + INNER], plan[table + OUTER], PLANAR_STATE
         entries, size = plan[table + ENTRIES], plan[table + PROGRAM_SIZE]
-    program = table + PLANAR_HEADER + inner + 2 * outer + entries
+        groups, more = plan[table + PANEL_GROUPS], plan[table + PANEL_NUMBERS]
+    program = table + PLANAR_HEADER + inner + 2 * outer + entries + more
     a = at + own
     b = a + entries
     c = b + inner
+    d = c + inner
     planar = Planar(
         table=pointer(plan, table), program=plan[program : program + size],
-        state=pointer(work, at), values=work[a:b], rhs=work[b:c], solution=work[c : c + inner],
+        state=pointer(work, at), values=work[a:b], rhs=work[b:c], solution=work[c:d],
+        panels=pointer(work, d),
     )  # fmt: skip
-    return planar, c + inner
+    return planar, d + (2 * PANEL * groups + inner + 1 if groups > 0 else 0)
 
 
 @kernel
@@ -85,6 +94,13 @@ def factorize_in_plane(solver):
     planar = solver.planar
     table, values = planar.table, planar.values
     at = PLANAR_HEADER + table[INNER] + 2 * table[OUTER]
+    if table[PANEL_GROUPS] > 0:
+        targets = pointer(table, at + table[ENTRIES])
+        order = pointer(targets, table[ENTRIES])
+        return factorize_panels(
+            table[PANEL_GROUPS], table[ENTRIES], pointer(order, table[INNER]), pointer(table, at),
+            targets, pointer(solver.values, 0), planar.panels,
+        )  # fmt: skip
     for k in range(table[ENTRIES]):
         values[k] = solver.values[table[at + k]]
     program = planar.program
@@ -96,12 +112,22 @@ def solve_in_plane(solver, rhs, solution):
     """Solution in the plane, 0 out of it."""
     planar = solver.planar
     table, inner = planar.table, planar.table[INNER]
-    for k in range(inner):
-        planar.rhs[k] = rhs[table[PLANAR_HEADER + k]]
-    solve(planar.program, solver.factors, planar.rhs, 1, solver.workspace, planar.solution)
     at = PLANAR_HEADER + inner
     for k in range(table[OUTER]):
         solution[table[at + 2 * k]] = 0.0
+    if table[PANEL_GROUPS] > 0:
+        order = pointer(table, at + 2 * (table[OUTER] + table[ENTRIES]))
+        y = pointer(planar.panels, 2 * PANEL * table[PANEL_GROUPS])
+        for k in range(inner):
+            y[k] = rhs[order[k]]
+        y[inner] = 0.0
+        solve_panels(table[PANEL_GROUPS], pointer(order, inner), planar.panels, y)
+        for k in range(inner):
+            solution[order[k]] = y[k]
+        return
+    for k in range(inner):
+        planar.rhs[k] = rhs[table[PLANAR_HEADER + k]]
+    solve(planar.program, solver.factors, planar.rhs, 1, solver.workspace, planar.solution)
     for k in range(inner):
         solution[table[PLANAR_HEADER + k]] = planar.solution[k]
 
