@@ -10,6 +10,11 @@ from dynamics.control.episode_run import begun
 from dynamics.control.inverse_dynamics import inverse_dynamics
 from dynamics.derivatives.linearization import linearize
 from dynamics.derivatives.sensitivities import sensitivity
+from dynamics.integrators.tree.description import Tree
+from dynamics.integrators.tree.integrator import TreeIntegrator
+from dynamics.integrators.tree.linearization import evaluate
+from dynamics.integrators.tree.linearization import linearize as tree_slopes
+from dynamics.integrators.tree.twists import prismatic, revolute
 from dynamics.kernels.base.jit import bind_all, compile_all
 from dynamics.kinematics.frames import Kinematics
 from dynamics.kinematics.joint_space import JointSpace
@@ -23,9 +28,19 @@ from dynamics.parts.shapes import Box, Capsule, Sphere
 from dynamics.sensors.suite import Sensors
 from dynamics.simulation import simulate
 from dynamics.state import State
+from dynamics.tables.composition import compose
+from dynamics.trajectory_optimization.action import Action
+from dynamics.trajectory_optimization.points import moved
 from dynamics.zoo import quadruped
 
-__all__ = ["warm_up", "with_contacts", "with_near_pairs", "with_queries", "without_contacts"]
+__all__ = [
+    "warm_up",
+    "with_contacts",
+    "with_near_pairs",
+    "with_queries",
+    "with_trees",
+    "without_contacts",
+]
 
 TIMESTEP = 0.01  #: s
 
@@ -34,7 +49,8 @@ def warm_up() -> int:
     """Simulate what users begin with, and read it off.
 
     A double pendulum, with what is asked of a robot arm; a ball that slides on the ground, a
-    quadruped, and a hopper and a box on a floor whose contacts the model finds.
+    quadruped, and a hopper and a box on a floor whose contacts the model finds. A tree in the
+    coordinates of its joints, with what trajectory optimization asks of it.
 
     What is compiled for it is kept on disk for later processes.
 
@@ -43,7 +59,8 @@ def warm_up() -> int:
     int
         Number of steps that were simulated.
     """
-    return without_contacts() + with_queries() + with_contacts() + with_near_pairs()
+    steps = without_contacts() + with_queries() + with_contacts() + with_near_pairs()
+    return steps + with_trees()
 
 
 def without_contacts() -> int:
@@ -54,7 +71,7 @@ def without_contacts() -> int:
 
 
 def with_queries() -> int:
-    """The pendulum: Jacobians, inverse dynamics, derivatives, sensors, accuracy and order 4."""
+    """The pendulum: Jacobians, inverse dynamics, derivatives, sensors, accuracy, other orders."""
     compile_all()
     mechanism = _double_pendulum()
     model = mechanism.finalize(TIMESTEP)
@@ -71,6 +88,9 @@ def with_queries() -> int:
     sensors = [IMU(ends[0]), ForceTorque(ends[1]), FrameSensor(ends[0]), RangeFinder(ends[0])]
     Sensors(model, sensors).read(state)
     simulate(model, state, 2.0 * TIMESTEP, accuracy=1e-6)
+    composed = compose(model, "suzuki4")
+    simulate(composed, state, 2.0 * TIMESTEP)
+    composed.step(state)
     fourth = mechanism.copy().finalize(TIMESTEP, order=4)
     return _run(fourth, fourth.initial_state())
 
@@ -94,6 +114,30 @@ def with_near_pairs() -> int:
     motion = simulate(model, state, 1.0)  # it falls down: pairs come and go
     linearize(model, motion.final)
     return steps + int(motion.info["steps"])
+
+
+def with_trees() -> int:
+    """Trees of `TreeIntegrator`, and the action of trajectory optimization; their steps."""
+    compile_all()
+    tree = Tree()
+    tree.add_body("rail", mass=1.0)
+    tree.add_joint("world", "rail", prismatic([1.0, 0.0, 0.0]), stiffness=1.0)
+    tree.add_body("rod", mass=1.0, inertia=[0.1, 0.1, 0.1])
+    tree.add_joint("rail", "rod", revolute([0.0, 1.0, 0.0], point=[0.0, 0.0, 0.5]), damping=0.1)
+    integrator, zero, steps = TreeIntegrator(tree, TIMESTEP), np.zeros(2), 2
+    motion = integrator.simulate(zero, zero, steps=steps)
+    integrator.step(zero, zero)
+    integrator.energy(zero, zero)
+    tree_slopes(integrator, motion.q[:-1], motion.p[:-1])
+    q = np.zeros((steps, integrator.degree + 1, 2))
+    evaluate(integrator, q[0], zero)
+    action = Action(integrator, steps)
+    action.rows(q)
+    action.jacobians(q)
+    action.hessians(q, q)
+    moved(integrator, q[0])
+    bind_all()
+    return steps
 
 
 def _run(model: Model, state: State) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,13 @@ const long long graph_work_length = GRAPH_WORK;
 """
 
 
+def call_of(frame: NDArray[np.int64]) -> Callable[..., Any]:
+    """Call of the code of one graph by its frame: kernel `one_graph.solve_once`."""
+    vector = empty(1)
+    call: Callable[..., Any] = solve_once.entry(MISFIT, frame, vector, vector, vector)
+    return call
+
+
 class CompiledSolver:
     """Solver for the matrices of one graph, whose code is compiled for this graph alone.
 
@@ -63,8 +71,7 @@ class CompiledSolver:
         address = ctypes.cast(self._library.graph_once, ctypes.c_void_p).value or 0
         self._frame[FUNCTION], self._frame[WORK] = address, self._work.ctypes.data
         self._frame[NNZ], self._frame[ROWS] = symbolic.graph.nnz, symbolic.graph.rows
-        vector = empty(1)
-        self._code = solve_once.entry(MISFIT, self._frame, vector, vector, vector)
+        self._code = call_of(self._frame)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CompiledSolver, (self.symbolic,)

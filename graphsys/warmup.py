@@ -7,6 +7,7 @@ from scipy.sparse import csc_array, csr_array, eye_array, kron, random_array
 
 from graphsys.analysis.block_triangular import block_triangular_form
 from graphsys.batch import Batch
+from graphsys.compiled_solver import call_of
 from graphsys.compiler import DISABLE_JIT, bind_all, compile_all
 from graphsys.families import (
     body_joint_tree,
@@ -24,6 +25,7 @@ from graphsys.interop.pattern import Pattern
 from graphsys.interop.sparse_linalg import splu
 from graphsys.kernels.batch import entries_solve
 from graphsys.kernels.single import keyed_solve
+from graphsys.kernels.single.one_graph import FRAME
 from graphsys.matrix.from_scipy import canonical
 from graphsys.numeric.one_pass_lu import OnePassLU
 from graphsys.numeric.sparse_lu import SparseLUFactor
@@ -83,7 +85,20 @@ def _other_types() -> int:
         factor.refactorize(system.values)
         factor.solve(np.ones(system.shape[0], complex))
         factor.inertia()
-    return 9
+        factor.slogdet()
+    return 9 + _complex_fronts()
+
+
+def _complex_fronts() -> int:
+    """Solve a Hermitian system whose fronts are wide, and ask for what its factors give."""
+    system = random_system(net(8), 6, dtype=complex, symmetric="hermitian")
+    factor, b = system.factorize(), np.ones(system.shape[0], complex)
+    factor.solve(b, report=True)
+    factor.refactorize(system.values)
+    factor.inertia()
+    factor.slogdet()
+    factor.selected_inverse()
+    return 1
 
 
 def _again_and_side_by_side() -> int:
@@ -102,7 +117,7 @@ def _again_and_side_by_side() -> int:
 
 
 def _patterns() -> int:
-    """Solve matrices of one pattern as from JAX, and compile what Ipopt calls."""
+    """Solve matrices of one pattern as from JAX; compile what Ipopt and `System.compile` call."""
     A = csr_array(random_system(chain(20), 1).to_scipy())
     pattern = Pattern.from_scipy(A)
     for dtype in (np.float64, np.float32):
@@ -116,6 +131,7 @@ def _patterns() -> int:
                 address_of(kernel, np.dtype(dtype))
     if not DISABLE_JIT:
         ipopt.kernels()
+        call_of(np.zeros(FRAME, np.int64))
     return 2
 
 

@@ -14,7 +14,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from graphsys.compiler.progress import progress
 from graphsys.compiler.store import cache_folder
+
+#: Seconds between two lines of progress.
+TICK = 0.5
 
 
 def shared_library(source: bytes, name: str, needed_by: str, flags: Sequence[str] = ()) -> Path:
@@ -43,12 +47,27 @@ def shared_library(source: bytes, name: str, needed_by: str, flags: Sequence[str
         text, built = Path(folder, f"{name}.c"), Path(folder, f"{name}{kind}")
         text.write_bytes(source)
         given = [*command, *(flags or ("-O2",)), "-shared", "-fPIC", "-o", str(built), str(text)]
-        done = subprocess.run([*given, "-lm"], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"the C compiler failed ({' '.join(command)}):\n{done.stderr}")
+        status, said = _run([*given, "-lm"])
+        if status != 0:
+            raise RuntimeError(f"the C compiler failed ({' '.join(command)}):\n{said}")
         with suppress(PermissionError):  # Windows: another process uses the same one by now
             os.replace(built, path)
     return path
+
+
+def _run(command: Sequence[str]) -> tuple[int, str]:
+    """Status and errors of a command, with a line on the terminal while it takes long."""
+    pipe = subprocess.PIPE
+    with progress, subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as running:
+        while True:
+            try:
+                _, said = running.communicate(timeout=TICK)
+                return running.returncode, said
+            except subprocess.TimeoutExpired:
+                progress.tick()
+            except BaseException:
+                running.kill()
+                raise
 
 
 def compiler(needed_by: str) -> list[str]:

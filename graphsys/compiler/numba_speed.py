@@ -4,13 +4,14 @@ This reaches into numba: some of its functions are replaced while a kernel is co
 What a version of numba has not is left out.
 """
 
+import copy
 import gc
 from contextlib import nullcontext
 from functools import lru_cache
 
 import llvmlite.binding as llvm
 from numba import types
-from numba.core import base, callconv, codegen, errors, event, ir
+from numba.core import base, callconv, codegen, errors, event, inline_closurecall, ir, ssa
 
 #: What operators get in kernels.
 PLAIN = types.Number, types.Boolean, types.Array
@@ -77,6 +78,11 @@ def _without_place(self, builder, exc, exc_args=None, loc=None, func_name=None):
 
 #: numba's own.
 RAISE = callconv.CPUCallConv.return_user_exc
+RUN_SSA = getattr(ssa, "_run_ssa", None)
+#: Kinds of what no copy changes.
+SAME = frozenset(
+    (str, int, type(None), bool, ir.Scope, ir.Loc, ir.Var, ir.Const, ir.FreeVar, ir.Global)
+)
 
 
 def _split_variables(self, module):
@@ -93,6 +99,84 @@ def _split_variables(self, module):
         passes.run(function, builder)
 
 
+class _Mentioned:
+    """Names of the variables in statements and blocks, each collected once."""
+
+    def __init__(self):
+        self.known = {}  # by identity, with the object, so that no other takes its place
+
+    def in_statement(self, statement):
+        """Names in a statement."""
+        found = self.known.get(id(statement))
+        if found is None:
+            names = frozenset(one.name for one in statement.list_vars())
+            found = self.known[id(statement)] = statement, names
+        return found[1]
+
+    def in_block(self, block):
+        """Names in all statements of a block."""
+        found = self.known.get(id(block))
+        if found is None:
+            names = frozenset().union(*map(self.in_statement, block.body))
+            found = self.known[id(block)] = block, names
+        return found[1]
+
+
+def _run_ssa(blocks):
+    """Static single assignments, where statements without a variable are left as they are.
+
+    numba visits every statement of a function twice for each variable with several assignments.
+    """
+    mentioned, original = _Mentioned(), ssa._run_block_rewrite
+
+    def rewrite(blocks, states, handler):
+        name, after = states["varname"], {}
+        for label, block in blocks.items():
+            after[label] = block
+            if name not in mentioned.in_block(block):
+                continue
+            states["label"], states["block"] = label, block
+            after[label] = made = ir.Block(scope=block.scope, loc=block.loc)
+            for one in block.body:
+                if name in mentioned.in_statement(one):
+                    visit = handler.on_assign if isinstance(one, ir.Assign) else handler.on_other
+                    one = visit(states, one)
+                made.body.append(one)
+        return after
+
+    ssa._run_block_rewrite = rewrite
+    try:
+        return RUN_SSA(blocks)
+    finally:
+        ssa._run_block_rewrite = original
+
+
+def _copied(value):
+    """Copy of a statement or block to be changed: names, places and numbers stay as they are."""
+    kind = type(value)
+    if kind in SAME:
+        return value
+    if kind is list:
+        return [_copied(one) for one in value]
+    if kind is tuple:
+        return tuple([_copied(one) for one in value])
+    if kind is dict:
+        return {key: _copied(one) for key, one in value.items()}
+    if isinstance(value, (ir.Inst, ir.Block)):
+        made = kind.__new__(kind)
+        for key, one in value.__dict__.items():
+            made.__dict__[key] = _copied(one)
+        return made
+    return value
+
+
+class _Copying:
+    """Stand-in for the module ``copy`` where numba inlines functions."""
+
+    copy = staticmethod(copy.copy)
+    deepcopy = staticmethod(_copied)
+
+
 def _present(entries):
     """Entries of `REPLACED` that this numba has."""
     return [(of, name, value) for of, name, value in entries if hasattr(of, name) or value is _same]
@@ -101,6 +185,8 @@ def _present(entries):
 #: What is replaced: an object, the name of its attribute, and the attribute's value meanwhile.
 #:
 #: - Names, places and variables stay as they are when an inlined function is copied: a tenth.
+#:   The copies are made without the detours of ``copy.deepcopy``, and variables with several
+#:   assignments are split with visits to those statements alone that name them: a twelfth, both.
 #: - Nobody listens to the lock of LLVM: a twentieth.
 #: - Errors carry no place in the sources: wheels that are built elsewhere have the same bytes.
 #: - Which of numba's functions take a place in the source is looked up once, and warnings are not
@@ -109,6 +195,8 @@ REPLACED = _present([
     (types.Function, "get_call_type", remembering(types.Function.get_call_type)),
     *((kind, "__deepcopy__", _same) for kind in (ir.Scope, ir.Loc, ir.Var, ir.Const, ir.Global)),
     (ir.Inst, "_rec_list_vars", _variables_in),
+    (inline_closurecall, "copy", _Copying),
+    (ssa, "_run_ssa", _run_ssa),
     (llvm.ffi.lib._lock, "_cblist", []),
     (codegen.CPUCodeLibrary, "_optimize_functions", _split_variables),
     (callconv.CPUCallConv, "return_user_exc", _without_place),

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from numba.core import ir, ir_utils
+from numba.core.compiler import run_frontend
 
-from graphsys.compiler import DISABLE_JIT
+from graphsys.compiler import DISABLE_JIT, numba_speed
 from graphsys.kernels.base.jit import inlined, kernel
 
 pytestmark = pytest.mark.skipif(DISABLE_JIT, reason="kernels are plain Python")
@@ -129,3 +131,50 @@ def test_arrays_that_are_no_plain_vectors():
     z = np.array([1.0 + 2.0j, 3.0])
     assert branches(np.array([2.0, 7.0], np.float32), True) == 16.0
     assert branches(z, False) == -z[0] + z[1]
+
+
+def reassigned(x, n):
+    """Variables with several assignments in loops and reassigned; one is not on every path."""
+    total, last = 0.0, 0
+    for i in range(n):
+        if x[i] > 0.0:
+            total += x[i]
+            last = i
+        elif i > 2:
+            found = total
+            total = found - x[i]
+        while last > 0:
+            last -= 1
+            if last == 3:
+                break
+    return total, last
+
+
+def text_of(blocks):
+    """Statements of numba's blocks."""
+    return {label: [str(one) for one in block.body] for label, block in blocks.items()}
+
+
+def test_single_assignments_are_those_of_numba():
+    numba, ours = (
+        text_of(run(run_frontend(reassigned).blocks))
+        for run in (numba_speed.RUN_SSA, numba_speed._run_ssa)
+    )
+    assert ours == numba
+    assert sum(one.count("phi(") for block in ours.values() for one in block) >= 4
+
+
+def test_a_copy_of_blocks_can_be_changed():
+    blocks = run_frontend(reassigned).blocks
+    before = text_of(blocks)
+    copies = {label: numba_speed._copied(block) for label, block in blocks.items()}
+    assert text_of(copies) == before
+    some = next(one.target for one in blocks[0].body if isinstance(one, ir.Assign))
+    names = {name for block in blocks.values() for name in _names(block)}
+    ir_utils.replace_vars(copies, {name: some for name in names})
+    assert text_of(copies) != before
+    assert text_of(blocks) == before
+
+
+def _names(block):
+    return {variable.name for one in block.body for variable in one.list_vars()}

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import shutil
+import sys
 
 import networkx as nx
 import numpy as np
@@ -177,3 +178,21 @@ def test_another_process_finds_the_code(cache, monkeypatch):
     expected = system.compile().solve_once(system.values, np.arange(7.0))
     monkeypatch.setattr(build, "compiler", lambda needed_by: pytest.fail("compiled again"))
     assert system.compile().solve_once(system.values, np.arange(7.0)).tolist() == expected.tolist()
+
+
+def test_a_terminal_is_told_while_the_c_compiler_runs(tmp_path, monkeypatch):
+    # the command ends only after the second line of progress
+    said = tmp_path / "said"
+    lines = []
+
+    def tick():
+        lines.append(build.progress.depth)
+        if len(lines) == 2:
+            said.touch()
+
+    monkeypatch.setattr(build, "TICK", 0.01)
+    monkeypatch.setattr(build.progress, "tick", tick)
+    wait = f"import os, sys\nwhile not os.path.exists({str(said)!r}): pass\nsys.exit('no room')"
+    assert build._run([sys.executable, "-S", "-c", wait]) == (1, "no room\n")
+    assert len(lines) >= 2
+    assert set(lines) == {1}
