@@ -6,7 +6,7 @@ so few numbers GCC 12 makes an inverse three times as slow. Larger blocks are pl
 are GNU C, which GCC and Clang compile for any processor.
 """
 
-from graphsys.kernels.llvm.inverse import EXCHANGED
+from graphsys.kernels.base.widths import EXCHANGED
 
 #: Most rows, and columns, of blocks in registers.
 REGISTERS = 8

@@ -1,4 +1,4 @@
-"""Widths: numbers side by side in a vector, rows of blocks that stay in registers."""
+"""Sizes and bounds of small blocks: lanes of a vector, rows in registers, pivots."""
 
 #: Elements of a vector whatever the host: LLVM cuts them to the registers it has.
 LANES = 8
@@ -12,3 +12,6 @@ KEPT = 2
 #: Growth from which on solutions are checked: 64 costs two of sixteen digits. Systems of the
 #: benchmarks grow by less than 1.2, positive definite ones not at all.
 GROWN = 64.0
+#: Largest multiplier for which the diagonal entry stays the pivot. 10 loses too many digits in a
+#: mechanism whose loops are nearly redundant; a smaller bound exchanges rows more often.
+EXCHANGED = 3.0

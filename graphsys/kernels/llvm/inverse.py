@@ -3,6 +3,7 @@
 from llvmlite import ir
 
 from graphsys.kernels.base.jit import shared
+from graphsys.kernels.base.widths import EXCHANGED
 from graphsys.kernels.llvm.columns import Columns
 from graphsys.kernels.llvm.emit import (
     I32,
@@ -14,10 +15,6 @@ from graphsys.kernels.llvm.emit import (
     integer,
     private_function,
 )
-
-#: Largest multiplier for which the diagonal entry stays the pivot. 10 loses too many digits in a
-#: mechanism whose loops are nearly redundant; a smaller bound exchanges rows more often.
-EXCHANGED = 3.0
 
 
 @shared

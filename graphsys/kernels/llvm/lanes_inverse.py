@@ -15,7 +15,7 @@ from graphsys.kernels.llvm.emit import (
 from graphsys.kernels.llvm.lanes import larger
 
 #: Largest multiplier for which the diagonal entry stays the pivot. It is larger than that of one
-#: system, `inverse.EXCHANGED`, because one lane beyond it repeats the elimination of all eight.
+#: system, `widths.EXCHANGED`, because one lane beyond it repeats the elimination of all eight.
 EXCHANGED = 10.0
 
 
