@@ -364,7 +364,7 @@ def test_warmup_says_in_one_line_what_it_simulated(capsys):
     assert run("warmup") == 0
 
     captured = capsys.readouterr()
-    assert captured.out.startswith("kernels ready: 200 steps simulated in ")
+    assert captured.out.startswith("kernels ready: 202 steps simulated in ")
     assert (captured.out.count("\n"), captured.err) == (1, "")
 
 
