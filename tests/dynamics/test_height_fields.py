@@ -38,6 +38,8 @@ def test_a_ball_rests_in_a_valley_of_a_terrain():
     assert len(made) == len(mechanism.obstacles) == 16
     motion = falls(mechanism, position=(0.0, 0.3, 0.5))
     assert motion.body("ball")[0][-1] == pytest.approx([0, 0.3, 0.1 * np.sqrt(2)], abs=1e-6)
+    # about one each: friction of its planes, whose forces change slowly, is no reason to start cold
+    assert motion.info["factorizations"] < 4 * motion.info["steps"]
 
 
 def test_a_ball_rests_on_the_hull_of_points():
