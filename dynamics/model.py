@@ -164,16 +164,9 @@ class Model:
         touching = self.tables.plan[layout.SLOTS] > 0 or bool(mechanism.collisions)
         softer = SOFTER if touching else SOFTER[:1]
         share = _share(energy_audit)
+        given = contact_tolerance, share
         sets = [
-            [
-                tolerance,
-                turn,
-                factor * barrier,
-                contact_tolerance,
-                share,
-                friction,
-                HIGHER * factor * barrier,
-            ]  # fmt: skip
+            [tolerance, turn, factor * barrier, *given, friction, HIGHER * factor * barrier]
             for factor, friction in softer
         ]
         self.settings = np.array(sets).ravel()
