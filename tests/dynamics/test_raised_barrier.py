@@ -16,9 +16,9 @@ FRICTION = 0.5
 
 @pytest.fixture(scope="module")
 def steps():
-    """Motions of a step each in which the barrier was raised, of three heaps that fall."""
+    """Motions of a step each in which the barrier was raised, of five heaps that fall."""
     found = []
-    for seed in range(3):
+    for seed in range(5):
         model, state = heap(20, SHAPES, seed=seed, side=3, friction=FRICTION)
         for _ in range(100):
             start, (state, info) = state, model.step(state)

@@ -5,6 +5,7 @@ diagonal is not stored. Rows and columns that a panel does not need are 0.
 """
 
 from dynamics.kernels.base.jit import CHECKED, cgutils, intrinsic, ir, kernel, place_of, types
+from dynamics.kernels.base.six import first_number
 
 if CHECKED:
 
@@ -51,12 +52,6 @@ else:
     def _vector():
         return ir.VectorType(ir.DoubleType(), 8)
 
-    def _start(context, builder, signature, arguments, i):
-        """Place of numbers: argument i is the array, the next one where they start."""
-        first = place_of(context, builder, signature.args[i], arguments[i])
-        at = context.cast(builder, arguments[i + 1], signature.args[i + 1], types.int64)
-        return builder.gep(first, [at])
-
     def _column(builder, start, i):
         """Place of column i of a panel."""
         place = builder.gep(start, [ir.Constant(ir.IntType(64), 8 * i)])
@@ -92,8 +87,8 @@ else:
         """Factorize the first columns of panel[at:at + 64]; 0, or not for a pivot of 0."""
 
         def generate(context, builder, signature, arguments):
-            upper = _start(context, builder, signature, arguments, 0)
-            lower = _start(context, builder, signature, arguments, 2)
+            upper = first_number(context, builder, signature, arguments, 0)
+            lower = first_number(context, builder, signature, arguments, 2)
             count = context.cast(builder, arguments[4], signature.args[4], types.int64)
             columns = [cgutils.alloca_once(builder, _vector()) for _ in range(8)]
             bad = cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(1), 0))
@@ -139,9 +134,9 @@ else:
         """y <- L^-1 y, of the eight numbers at ``places[first:first + 8]``."""
 
         def generate(context, builder, signature, arguments):
-            lower = _start(context, builder, signature, arguments, 0)
+            lower = first_number(context, builder, signature, arguments, 0)
             count = context.cast(builder, arguments[2], signature.args[2], types.int64)
-            places = _start(context, builder, signature, arguments, 3)
+            places = first_number(context, builder, signature, arguments, 3)
             numbers = place_of(context, builder, signature.args[5], arguments[5])
             lanes, at = _gathered(builder, numbers, places)
             held = cgutils.alloca_once_value(builder, lanes)
@@ -169,9 +164,9 @@ else:
         """y <- U^-1 y, of the pivots among these numbers."""
 
         def generate(context, builder, signature, arguments):
-            upper = _start(context, builder, signature, arguments, 0)
+            upper = first_number(context, builder, signature, arguments, 0)
             count = context.cast(builder, arguments[2], signature.args[2], types.int64)
-            places = _start(context, builder, signature, arguments, 3)
+            places = first_number(context, builder, signature, arguments, 3)
             numbers = place_of(context, builder, signature.args[5], arguments[5])
             lanes, at = _gathered(builder, numbers, places)
             held = cgutils.alloca_once_value(builder, lanes)

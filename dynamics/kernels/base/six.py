@@ -18,11 +18,17 @@ from dynamics.kernels.base.jit import (
 registers = LazyModule("dynamics.kernels.base.registers")
 
 
-def place_of_numbers(context, builder, signature, arguments, i):
-    """Place of a vector's numbers: argument i is the array, the next one where they start."""
+def first_number(context, builder, signature, arguments, i):
+    """Place of numbers: argument i is the array, the next one where they start."""
     first = place_of(context, builder, signature.args[i], arguments[i])
     at = context.cast(builder, arguments[i + 1], signature.args[i + 1], types.int64)
-    return builder.bitcast(builder.gep(first, [at]), registers.VECTOR.as_pointer())
+    return builder.gep(first, [at])
+
+
+def place_of_numbers(context, builder, signature, arguments, i):
+    """`first_number` of a vector."""
+    first = first_number(context, builder, signature, arguments, i)
+    return builder.bitcast(first, registers.VECTOR.as_pointer())
 
 
 def _lanes(builder, six_lanes):

@@ -72,7 +72,6 @@ UNRESOLVED = 56  # pairs since the run began in which impacts left more error th
 
 # The step, as `StepInfo` reports it, too
 FRICTION = 57  # part of the friction that it was solved with
-
 RAISED = 58  # barrier of the interval, then of the step, over that of its settings
 
 INFO_SIZE = 59
