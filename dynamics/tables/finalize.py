@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -614,7 +615,7 @@ def _written(
     """Plan and constants of bodies, groups and rows."""
     groups = joints + forces + measures
     n, rows = len(body_index), sum(group.n_rows for group in groups)
-    group_at = layout.HEADER + n
+    group_at = layout.HEADER + 2 * n
     row_at = group_at + len(groups) * layout.GROUP_FIELDS
     plan = np.zeros(row_at + rows * layout.ROW_FIELDS, np.int64)
     group_constant_at = n * layout.BODY_SIZE
@@ -634,6 +635,7 @@ def _written(
     bodies = mechanism.bodies.values()
     header["dragged"] = sum(body.drag > 0.0 or body.spin_drag > 0.0 for body in bodies)
     plan[layout.HEADER : layout.HEADER + n] = graph.diagonal_at[:n]
+    plan[layout.HEADER + n : group_at] = _first_connected(mechanism, joints, forces, body_index)
     write_bodies(mechanism, thetas, units, view(constant, BODY, 0, n))
     if groups:
         _write_groups(
@@ -645,6 +647,28 @@ def _written(
             view(constant, ROW_CONSTANTS, row_constant_at, rows),
         )  # fmt: skip
     return plan, constant
+
+
+def _first_connected(
+    mechanism: Mechanism,
+    joints: list[Group],
+    forces: list[Group],
+    body_index: dict[Hashable, int],
+) -> list[int]:
+    """Number of the first body that joints, forces and users' functions connect with each."""
+    graph = nx.Graph()
+    graph.add_nodes_from(body_index.values())
+    connected = [(force.parent, force.child) for force in mechanism.wrenches.values()]
+    for group in [*joints, *forces]:
+        several = list(group.ring) if group.partner is None else [group, joints[group.partner]]
+        connected.append(tuple(end for one in several for end in (one.parent, one.child)))
+    for ends in connected:
+        nx.add_path(graph, [body_index[end.name] for end in ends if end is not WORLD])
+    first = [0] * len(body_index)
+    for bodies in nx.connected_components(graph):
+        for body in bodies:
+            first[body] = min(bodies)
+    return first
 
 
 def write_bodies(

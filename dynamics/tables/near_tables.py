@@ -522,7 +522,7 @@ class NearTables:
         header, added, wrenches = self.header.copy(), self.added, self.wrenches
         bodies, groups = self.n + planes, self.groups + planes
         rows, contacts = self.rows + near_plan.TIE_ROWS * planes, self.records + touches
-        at = [layout.HEADER + bodies]  # of groups, rows, contacts, added mass, wrenches, the rest
+        at = [layout.HEADER + 2 * bodies]  # groups, rows, contacts, added mass, wrenches, the rest
         for size in (
             groups * layout.GROUP_FIELDS, rows * layout.ROW_FIELDS,
             contacts * layout.CONTACT_FIELDS, added.size, wrenches.size,

@@ -474,7 +474,7 @@ def test_nothing_that_an_earlier_near_model_left_in_memory_matters(monkeypatch):
 
         def filled(self, near, left=left):
             space = free(self, near)
-            space.work[:] = left
+            space.work[:] = space.step_solver[0][:] = left  # the latter is the matrix
             return space
 
         monkeypatch.setattr(near_run.NearRun, "_free", filled)

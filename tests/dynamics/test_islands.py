@@ -9,6 +9,7 @@ from dynamics.kernels.base import layout
 from dynamics.kernels.contacts import islands, rows
 
 from .kernel_calls import with_list
+from .test_collide import SHAPES, heap
 
 H = 0.01
 
@@ -97,6 +98,21 @@ def test_islands_are_the_connected_components():
         graph.add_edges_from(ends[acting].tolist())
         wanted = {k: min(part) for part in nx.connected_components(graph) for k in part}
         assert labels(model, acting) == [wanted[k] for k in range(9)]
+
+
+def test_planes_of_near_pairs_are_in_the_island_of_their_body():
+    model, state = heap(8, SHAPES, side=2)
+    motion = dy.simulate(model, state, 0.5)
+    pairs = max((part.pairs for part in motion.parts), key=len)
+    plan = model.near.of(pairs).arrays.plan
+    n = int(plan[layout.BODIES])
+    first = plan[plan[layout.BODY_AT] + n :][:n].tolist()
+
+    assert n > 8
+    assert first[:8] == list(range(8))
+    groups = plan[plan[layout.GROUP_AT] :][: plan[layout.GROUPS] * layout.GROUP_FIELDS]
+    ties = groups.reshape(-1, layout.GROUP_FIELDS)[:, [layout.A, layout.B]].tolist()
+    assert [first[plane] for plane, _ in ties] == [body for _, body in ties]
 
 
 def test_an_island_is_open_if_any_of_its_bodies_was_and_its_contacts_are_listed():

@@ -10,7 +10,7 @@ from dynamics.kernels.base import layout
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.quaternion import renormalized, rotate, rotate_back
 from dynamics.kernels.base.settings import ENERGY_SHARE
-from dynamics.kernels.base.six import add, inner_product, nothing, plus
+from dynamics.kernels.base.six import add, add_multiples, inner_product, nothing, plus, put_multiple
 from dynamics.kernels.interval.energy_audit import open_by, rounding_work, work_of_residual
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.joints import POINTS
@@ -62,6 +62,24 @@ def test_products_and_largest_numbers_are_those_of_arrays_whatever_their_length(
     # n products and sums, each right to eps / 2 of the sum of sizes
     room = n * 2.2e-16 * np.abs(x[1 : n + 1]) @ np.abs(y[3 : n + 3])
     assert abs(inner_product(n, x, 1, y, 3) - x[1 : n + 1] @ y[3 : n + 3]) <= room
+
+
+@pytest.mark.parametrize("n", [0, 1, 6, 13])
+def test_multiples_of_arrays_touch_nothing_else(n):
+    x, y = np.random.default_rng(n).normal(size=(2, 20))
+    wanted, summed = y.copy(), y.copy()
+    wanted[3 : n + 3] = -x[1 : n + 1]
+    summed[:n] += 0.5 * x[:n]
+
+    out = y.copy()
+    put_multiple(n, -1.0, x, 1, out, 3)
+    np.testing.assert_array_equal(out, wanted)
+    out = x.copy()
+    put_multiple(n, -1.0, out, 0, out, 0)  # in place
+    np.testing.assert_array_equal(out, np.concatenate([-x[:n], x[n:]]))
+    out = y.copy()
+    add_multiples(n, 0.5, x, out)
+    np.testing.assert_array_equal(out, summed)  # half of a number is exact
 
 
 @pytest.mark.parametrize("length", [1.0, 1.0 + 1e-9, 1.0 - 3e-9, 1.0 + 1e-6, 0.5, 2.0, 40.0])

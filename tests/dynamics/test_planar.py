@@ -10,6 +10,8 @@ import pytest
 import dynamics as dy
 import graphsys as gs
 from dynamics.kernels.base import layout
+from dynamics.kernels.contacts.refinement import LEFT
+from dynamics.kernels.interval.panels import factorize_panels, solve_panels
 from dynamics.tables import finalize
 from dynamics.tables.model_tables import planar_part
 from tests.dynamics.kernel_calls import planar_place
@@ -107,6 +109,21 @@ def walker(leg_shape=None, **contact):
     return mechanism
 
 
+def solved_in_panels(model, values, b):
+    """Solution of the equations in the plane, given the values of all blocks."""
+    part = planar_part(model.tables.plan)
+    inner, outer, entries, groups = part[: layout.PANEL_GROUPS + 1].tolist()
+    at = np.cumsum([layout.PLANAR_HEADER + inner + 2 * outer, entries, entries, inner])
+    places, targets, _ = (part[i:j].copy() for i, j in zip(at, at[1:]))
+    records, panels = part[at[-1] :].copy(), np.empty(2 * layout.PANEL * groups)
+    assert factorize_panels(groups, entries, records, places, targets, values, panels) == 0
+    order = np.searchsorted(part[layout.PLANAR_HEADER :][:inner], part[at[2] : at[3]])
+    y, x = np.append(b[order], 0.0), np.empty_like(b)
+    solve_panels(groups, records, panels, y)
+    x[order] = y[:-1]
+    return x
+
+
 def compare(models, states, seconds, tolerance, determined=True, **inputs):
     """Assert equal motions and reactions within the errors of all steps, tenfold; the motions.
 
@@ -129,6 +146,26 @@ def compare(models, states, seconds, tolerance, determined=True, **inputs):
             apart = apart[:, [row for row in (0, 2) if apart.shape[1] == 5]]
         assert apart.max(initial=0.0) <= 10.0 * error / H
     return one, other
+
+
+def test_panels_need_no_refinement_with_contacts_and_limits():
+    # stiff contacts and limits, up to 1e11 effective masses: `contacts.refinement` takes what
+    # leaves a thousandth of the right-hand side in momenta
+    model = walker().finalize(H)
+    assert planar_part(model.tables.plan)[layout.PANEL_GROUPS] > 0
+    state, rng, stiffest = model.initial_state(), np.random.default_rng(0), 0.0
+    space, n = model.workspace, layout.TWIST * model.n_bodies
+    graph, inner = model.tables.symbolic.graph, np.array(lists_of(model)[0])
+    whole = gs.System.from_edges(*np.stack(graph.pairs()), graph.size)
+    for _ in range(60):
+        state, _ = model.step(state, rng.uniform(-30.0, 30.0, 2))
+        whole.values = values = space.step_solver[0][: graph.nnz]
+        matrix = whole.to_dense()[np.ix_(inner, inner)]
+        b = np.where(inner < n, rng.normal(size=inner.size), 0.0)
+        rest = b - matrix @ solved_in_panels(model, values, b)
+        assert np.abs(rest[inner < n]).max() <= LEFT * np.abs(b).max()
+        stiffest = max(stiffest, np.abs(matrix).max())
+    assert stiffest > 1e6  # masses are 1 to 4
 
 
 def test_a_double_pendulum_has_two_velocities_a_spin_and_two_rows_of_each_link():

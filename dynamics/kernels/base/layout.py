@@ -2,7 +2,8 @@
 
 ``plan`` starts with a header; the places below index it. Then come, one after another,
 
-- *bodies*: the place of the body's diagonal block in the matrix values;
+- *bodies*: the place of each body's diagonal block in the matrix values, then for each the first of
+  the bodies that joints, forces and users' functions connect with it: see `contacts.islands`;
 - *groups*: pairs of frames on two bodies that rows refer to. The first ``JOINTS`` are joints, with
   constraint rows and a node of the graph each, the last of them later groups of couplings and of
   users' functions of three and more bodies, whose rows add to the first group's equations and

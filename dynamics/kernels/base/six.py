@@ -297,3 +297,23 @@ def inner_product(n, x, at, y, bt):
     for i in range(whole, n):
         total += x[at + i] * y[bt + i]
     return total
+
+
+@kernel
+def put_multiple(n, scale, x, at, y, bt):
+    """y[bt:bt + n] <- scale x[at:at + n]."""
+    whole = 6 * (n // 6)
+    for i in range(0, whole, 6):
+        put(y, bt + i, plus(nothing(), scale, x, at + i))
+    for i in range(whole, n):
+        y[bt + i] = scale * x[at + i]
+
+
+@kernel
+def add_multiples(n, scale, x, y):
+    """y[:n] <- y[:n] + scale x[:n]."""
+    whole = 6 * (n // 6)
+    for i in range(0, whole, 6):
+        put(y, i, plus(load_six(y, i), scale, x, i))
+    for i in range(whole, n):
+        y[i] += scale * x[i]

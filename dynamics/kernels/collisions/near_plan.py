@@ -97,6 +97,7 @@ def join(whole, ties, touches, graph, numbers, plan, constant, plane_of, slots):
     old, old_constant, block_place, block_nodes, head = whole
     for i in range(plan[BODIES]):
         plan[HEADER + i] = graph[2][i]
+    copy_run(old, HEADER + old[BODIES], old[BODIES], plan, HEADER + plan[BODIES])
     join_groups(
         (old, old_constant, block_place, block_nodes), ties, graph, numbers, plan, constant,
         plane_of,
@@ -142,6 +143,7 @@ def join_groups(whole, ties, graph, numbers, plan, constant, plane_of):
         copy_row(group_constant, tie, constant, number_at + (many + more) * GROUP_SIZE)
         copy_row(row_constants, tie, constant, row_number_at + first * ROW_SIZE)
         plan[g + A], plan[g + B] = own, owner[numbers[q]]
+        plan[HEADER + N + own] = plan[HEADER + N + plan[g + B]]
         plan[g + FIRST_ROW] = plan[g + EQUATION] = first
         plan[g + NEXT] = many + more
         plan[g + AJ_AT] = place_of_block(graph, own, plan[g + B])

@@ -410,6 +410,21 @@ def add_three(values, at, W, left, right):
 
 
 @kernel
+def clear_pairs(plan, values):
+    """values <- 0 in blocks between bodies of contacts, which `assemble` leaves as they are."""
+    n, before = plan[BODIES], -1
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        place = plan[at + AB_AT]
+        if plan[at + A] == n or plan[at + B] == n or place == before:
+            continue
+        before = place  # the contacts of a plane follow each other
+        for j in range(0, 36, 6):
+            put(values, place + j, nothing())
+            put(values, plan[at + BA_AT] + j, nothing())
+
+
+@kernel
 def add_contacts(plan, contacts, values):
     """values <- values + W^T K W_next of every contact; K as `condense` left it."""
     n, row = plan[BODIES], CONTACT_WORK * plan[CONTACTS] + 1 + plan[CONTACTS]

@@ -5,7 +5,7 @@ solves twice: a predictor step without barrier determines how far the barrier ma
 starts cold, where `path_newton` has not arrived.
 """
 
-from dynamics.kernels.base.copying import clear, copy_numbers
+from dynamics.kernels.base.copying import copy_numbers
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
@@ -33,9 +33,10 @@ from dynamics.kernels.base.layout import (
     TWIST,
 )
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, HIGHEST_BARRIER
+from dynamics.kernels.base.six import put_multiple
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import COLD_START, FACTORIZATIONS, NEAREST, RAISED
-from dynamics.kernels.contacts.condensation import add_contacts, numbers_of
+from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs, numbers_of
 from dynamics.kernels.contacts.geometry import gap
 from dynamics.kernels.contacts.interior_passes import (
     ARRIVED,
@@ -166,7 +167,7 @@ def interior_attempt(
             info[RAISED] = max(info[RAISED], least / settings[BARRIER])
             continue
         hold(plan, contacts, r)
-        clear(solver.values)  # blocks between bodies that contacts and dampers join
+        clear_pairs(plan, values)
         assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
         for i in range(unknowns):
             kept[i] = r[i]
@@ -292,10 +293,8 @@ def interior(
     x, contacts, n = work.x, work.contacts, TWIST * plan[BODIES]
     info[COLD_START], info[RAISED] = 0.0, 1.0
     set_dry_friction(plan, h, spacing, motion.c)
-    for i in range(n):
-        x[i] = motion.u[i]
-    for i in range(plan[ROWS]):
-        x[n + i] = h * motion.mu[i]
+    copy_numbers(motion.u, 0, x, 0, n)
+    put_multiple(plan[ROWS], h, motion.mu, 0, x, n)
     open_all(plan, contacts)
     for _ in range(ATTEMPTS):
         warm = info[COLD_START] == 0.0

@@ -18,6 +18,7 @@ from dynamics.kernels.base.layout import (
     WRENCHES,
 )
 from dynamics.kernels.base.settings import CONTACT_TOLERANCE, TOLERANCE
+from dynamics.kernels.base.six import nothing, plus, total_of
 from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
 from dynamics.kernels.contacts.condensation import find_errors, push_out
 from dynamics.kernels.contacts.delassus import decide_all
@@ -79,9 +80,10 @@ def weigh(plan, constant, h, node, c, trial, work):
         update_user_impulse(plan, h, node, x, kick)
     _, _, merit = residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
     push_out(plan, c, work.contacts, r)
-    for i in range(TWIST * plan[BODIES]):
-        merit += 0.0 * r[i]  # `largest` may pass over what is no number
-    return measure(plan, constant, h, r, work.contacts), merit
+    wrong = nothing()  # `largest` may pass over what is no number
+    for i in range(0, TWIST * plan[BODIES], TWIST):
+        wrong = plus(wrong, 0.0, r, i)
+    return measure(plan, constant, h, r, work.contacts), merit + total_of(wrong)
 
 
 @kernel

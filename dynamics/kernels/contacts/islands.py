@@ -14,6 +14,7 @@ from dynamics.kernels.base.layout import (
     BARRIER_AT,
     BEST,
     BODIES,
+    BODY_AT,
     BODY_SIZE,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
@@ -27,7 +28,6 @@ from dynamics.kernels.base.layout import (
     FIRST_ROW,
     GROUP_AT,
     GROUP_FIELDS,
-    GROUPS,
     IMPULSE,
     ISLAND,
     ISLAND_AT,
@@ -36,7 +36,6 @@ from dynamics.kernels.base.layout import (
     LOST,
     MOMENTUM_ERROR,
     N_ROWS,
-    NEXT,
     OPEN,
     OPENED,
     PACE,
@@ -50,9 +49,6 @@ from dynamics.kernels.base.layout import (
     SUMS,
     TWIST,
     UNITS_AT,
-    WRENCH_AT,
-    WRENCH_FIELDS,
-    WRENCHES,
     A,
     B,
 )
@@ -113,32 +109,6 @@ def unite(plan, contacts, a, b):
 
 
 @kernel
-def unite_with(plan, contacts, body, k):
-    """Put a body into the island of a group's bodies."""
-    group = plan[GROUP_AT] + k * GROUP_FIELDS
-    unite(plan, contacts, body, plan[group + A])
-    unite(plan, contacts, body, plan[group + B])
-
-
-@kernel
-def unite_groups(plan, contacts):
-    """Unite the bodies of every joint, force and user's function."""
-    for k in range(plan[GROUPS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        a, b = plan[group + A], plan[group + B]
-        unite(plan, contacts, a, b)
-        one = b if b < plan[BODIES] else a
-        unite_with(plan, contacts, one, plan[group + NEXT])
-        if k < plan[JOINTS] and plan[group + EQUATION] != plan[group + FIRST_ROW]:
-            for j in range(plan[JOINTS]):
-                if plan[plan[GROUP_AT] + j * GROUP_FIELDS + FIRST_ROW] == plan[group + EQUATION]:
-                    unite_with(plan, contacts, one, j)
-    for k in range(plan[WRENCHES]):
-        at = plan[WRENCH_AT] + k * WRENCH_FIELDS
-        unite(plan, contacts, plan[at + A], plan[at + B])
-
-
-@kernel
 def open_all(plan, contacts):
     """Every body is open."""
     for body in range(plan[BODIES]):
@@ -149,13 +119,12 @@ def open_all(plan, contacts):
 @kernel
 def find_islands(plan, contacts):
     """Islands of the contacts that act now; one is open if any of its bodies was."""
-    n = plan[BODIES]
+    n, first = plan[BODIES], plan[BODY_AT] + plan[BODIES]
     for body in range(n):
         record, island = record_of(plan, body), island_of(plan, contacts, body)
         contacts[record + STEP_PART] = contacts[island + PHASE]
     for body in range(n):
-        contacts[record_of(plan, body) + ISLAND] = body
-    unite_groups(plan, contacts)
+        contacts[record_of(plan, body) + ISLAND] = plan[first + body]
     for k in range(plan[CONTACTS]):
         if contacts[k * CONTACT_WORK + ACTIVE_AT] != 0.0:
             at = plan[CONTACT_AT] + k * CONTACT_FIELDS
@@ -234,10 +203,10 @@ def measure(plan, constant, h, r, contacts):
     for k in range(plan[JOINTS]):
         island = joint_island(plan, contacts, k)
         group = plan[GROUP_AT] + k * GROUP_FIELDS
-        first = plan[group + EQUATION]
+        first, opened = plan[group + EQUATION], 0.0
         for row in range(first, first + plan[group + N_ROWS]):
-            error = h * constant[units + row] * abs(r[TWIST * n + row])
-            contacts[island + OPENED] = max(contacts[island + OPENED], error)
+            opened = max(opened, constant[units + row] * abs(r[TWIST * n + row]))
+        contacts[island + OPENED] = max(contacts[island + OPENED], h * opened)
     return most
 
 

@@ -7,16 +7,17 @@ hundredfold per iteration. Few contacts that are not solved while others are lea
 its last digits back to this method.
 """
 
-from dynamics.kernels.base.copying import clear
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, FACTORED_AT, ROWS, STIFF_NUMBERS, TWIST
 from dynamics.kernels.base.settings import CONTACT_TOLERANCE
+from dynamics.kernels.base.six import add_multiples, put_multiple
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import follow
 from dynamics.kernels.contacts.condensation import (
     add_contacts,
     chord_steps,
+    clear_pairs,
     condense,
     steps_of,
     take_step,
@@ -126,7 +127,7 @@ def path_attempt(
         else:
             if (handed or iteration > 0) and iteration % ROUND == 0:
                 rows = undecided(plan, constant, tolerance, r, contacts)
-            clear(solver.values)  # blocks between bodies that contacts and dampers join
+            clear_pairs(plan, values)
             assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
             add_contacts(plan, contacts, values)
@@ -139,16 +140,14 @@ def path_attempt(
             solve_undecided(plan, constant, program, h, least, rows, work, solver, c)
         else:
             solve_refined(plan, constant, program, speed, tolerance, solver)
-            for i in range(unknowns):
-                dx[i] = -dx[i]
+            put_multiple(unknowns, -1.0, dx, 0, dx, 0)
         steps_of(plan, FACTORED_AT, dx, contacts, dc)
         if plan[STIFF_NUMBERS] > 0:
             go_all_the_way(plan, contacts)
             stay_in_range(plan, constant, h, node.g, trial.g, trial.G, dx, contacts)
             take_parts(plan, dx, x, contacts)
         else:
-            for i in range(unknowns):
-                x[i] += dx[i]
+            add_multiples(unknowns, 1.0, dx, x)
         take_step(plan, dc, contacts, c)
         if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
             return USER_FAILED

@@ -2,14 +2,15 @@
 
 A body that two stiff contacts or limits hold has a pivot block with a condition number of 1e10 and
 more. Its inverse, as `graphsys` keeps it, then loses what its light directions have in common with
-those of its neighbours, and all of a robot may turn by a thousand times what it should.
+those of its neighbours, and all of a robot may turn by a thousand times what it should. Panels of
+planar trees have scalar pivots and no inverses: their solutions are not refined.
 """
 
 from dynamics.kernels.base.copying import copy_numbers
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import BODIES, BODY_SIZE, IMPULSE, TWIST
 from dynamics.kernels.base.six import largest, most_of, nothing, products
-from dynamics.kernels.interval.planar import solve_system
+from dynamics.kernels.interval.planar import in_panels, solve_system
 from graphsys.kernels import subtract_matrix_product
 
 #: Part of the error of momenta before the iteration that a solution of the linear equations may
@@ -36,6 +37,8 @@ def solve_refined(plan, constant, program, before, tolerance, solver):
     left, change = solver.columns[:rows], solver.columns[rows : 2 * rows]
     size, start, first, neighbor, diagonal, block = solver.matrix
     solve_system(program, solver, solver.rhs, solver.solution)
+    if in_panels(solver):
+        return
     for _ in range(REFINEMENTS):
         copy_numbers(solver.rhs, 0, left, 0, rows)
         subtract_matrix_product(

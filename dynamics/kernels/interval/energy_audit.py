@@ -173,6 +173,13 @@ def rounding_work(plan, constant, h, tolerance, barrier, opened, x, mu, r):
     rate = fast / constant[plan[UNITS_AT]] + opened / h
     for row in range(plan[ROWS]):
         found += abs(mu[row]) / constant[plan[UNITS_AT] + 1 + row] * rate
+    return found + barrier_energy(plan, constant, barrier)
+
+
+@kernel
+def barrier_energy(plan, constant, barrier):
+    """Work that the barriers of contacts may do, J."""
+    found = 0.0
     for k in range(plan[CONTACTS]):
         found += barrier * constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + ENERGY]
     return found

@@ -159,6 +159,15 @@ def suit(plan, constant, h, solver):
 
 
 @kernel
+def in_panels(solver):
+    """Whether `factorize_system` left factors in panels."""
+    planar = solver.planar
+    if planar.program.size > 0:
+        return planar.state[TAKEN] != 0.0 and planar.table[PANEL_GROUPS] > 0
+    return False
+
+
+@kernel
 def solve_system(program, solver, rhs, solution):
     """Solution by the factors of `factorize_system`."""
     planar = solver.planar

@@ -7,6 +7,7 @@ have a second solution nearby, to which extrapolated vibrations would lead. Then
 curvature are fitted, and neither grows.
 """
 
+from dynamics.kernels.base.copying import copy_numbers
 from dynamics.kernels.base.jit import inlined, kernel, lazy, pointer
 from dynamics.kernels.base.layout import TWIST
 from dynamics.kernels.base.six import load_six, minus, multiplied, nothing, total_of
@@ -141,8 +142,7 @@ def advance_history(n, h, info, x, u, past):
     else:
         info[EQUAL_LENGTHS] = 1.0
     info[LAST_LENGTH] = h
-    for i in range(n):
-        u_third[i] = u_before[i]
-        u_before[i] = u_prev[i]
-        u_prev[i] = u[i]
-        u[i] = x[i]
+    copy_numbers(u_before, 0, u_third, 0, n)
+    copy_numbers(u_prev, 0, u_before, 0, n)
+    copy_numbers(u, 0, u_prev, 0, n)
+    copy_numbers(x, 0, u, 0, n)

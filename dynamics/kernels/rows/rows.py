@@ -335,6 +335,18 @@ def other(plan, constant, pose, matrix, frames, i, g, G):
     write(G, 12 * i, w, ta, tb)
 
 
+@inlined
+def points(constant, at, pose, matrix, a, b):
+    """Points of a group in the frames of a and b; from the centre of a and from its point to b's.
+
+    Rows of angles do without them.
+    """
+    point_a, point_b = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
+    r = difference(pose, POSE * a, POSE * b, multiply_matrix(matrix, 9 * b, point_b))
+    arm = multiply_matrix(matrix, 9 * a, point_a)
+    return point_a, point_b, r, (r[0] - arm[0], r[1] - arm[1], r[2] - arm[2])
+
+
 @lazy("None")
 def rows_of_any(plan, constant, k, pose, matrix, g, G):
     """Rows of a group of any kinds."""
@@ -352,16 +364,13 @@ def rows_of_any(plan, constant, k, pose, matrix, g, G):
         if plan[group + MIX] > 0:
             recombine(plan, constant, group, g, G)
         return
-    point_a, point_b = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
     off = load4(constant, at + OFFSET)
-    r = difference(pose, POSE * a, POSE * b, multiply_matrix(matrix, 9 * b, point_b))
-    arm = multiply_matrix(matrix, 9 * a, point_a)
-    gap = (r[0] - arm[0], r[1] - arm[1], r[2] - arm[2])
     turns, rho = plan[group + TURNS], (1.0, 0.0, 0.0, 0.0)
     if turns != 0:
         rho = relative(pose, POSE * a + 3, POSE * b + 3, off, turns)
     start = row
     if kind_of(plan, row) == POINT:
+        point_a, point_b, _, gap = points(constant, at, pose, matrix, a, b)
         pin(matrix, a, b, point_a, point_b, gap, row, g, G)
         start += 3
     for i in range(start, row + rows):
@@ -371,6 +380,7 @@ def rows_of_any(plan, constant, k, pose, matrix, g, G):
         elif kind_of(plan, i) == ANGLE:
             turned_angle(constant, c, rho, off, turns == ALIGNED, i, g, G)
         else:
+            point_a, point_b, r, gap = points(constant, at, pose, matrix, a, b)
             frames = Frames(
                 a=a, b=b, point_a=point_a, point_b=point_b, off=off, r=r, gap=gap, rho=rho
             )  # fmt: skip
@@ -410,10 +420,7 @@ def evaluate(
             continue
         a, b = natural(plan[group + A]), natural(plan[group + B])
         row, rows = natural(plan[group + FIRST_ROW]), plan[group + N_ROWS]
-        point_a, point_b = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
-        r = difference(pose, POSE * a, POSE * b, multiply_matrix(matrix, 9 * b, point_b))
-        arm = multiply_matrix(matrix, 9 * a, point_a)
-        gap = (r[0] - arm[0], r[1] - arm[1], r[2] - arm[2])
+        point_a, point_b, _, gap = points(constant, at, pose, matrix, a, b)
         pin(matrix, a, b, point_a, point_b, gap, row, g, G)
         if rows == 3:
             continue
