@@ -35,7 +35,13 @@ from dynamics.kernels.base.layout import (
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, HIGHEST_BARRIER
 from dynamics.kernels.base.six import put_multiple
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
-from dynamics.kernels.base.step_info import COLD_START, FACTORIZATIONS, NEAREST, RAISED
+from dynamics.kernels.base.step_info import (
+    COLD_START,
+    EQUAL_LENGTHS,
+    FACTORIZATIONS,
+    NEAREST,
+    RAISED,
+)
 from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs, numbers_of
 from dynamics.kernels.contacts.geometry import gap
 from dynamics.kernels.contacts.interior_passes import (
@@ -85,6 +91,7 @@ from dynamics.kernels.contacts.rows import (
 from dynamics.kernels.contacts.servo_ranges import stay_in_range
 from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.interval.planar import factorize_system
+from dynamics.kernels.interval.predictor import part_of_change
 from graphsys.kernels import solve
 
 MOST_ITERATIONS = 30
@@ -130,7 +137,9 @@ def interior_attempt(
     contacts, values = work.contacts, pointer(solver.values, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
     least, found, last = settings[BARRIER], pointer(info, NEAREST), groups_at_end(plan)
-    if place_on_path(plan, constant, h, spacing, least, True, node, motion, trial, work, found):
+    if place_on_path(
+        plan, constant, h, spacing, least, True, 0.0, node, motion, trial, work, found
+    ):  # fmt: skip
         return USER_FAILED
     start_attempt(plan, contacts)
     most, again = 1e300, 1
@@ -147,8 +156,8 @@ def interior_attempt(
             copy_numbers(x, 0, kept, 0, unknowns)
             copy_numbers(c, 0, work.kept_c, 0, plan[SLOTS])
             done = path_attempt(
-                plan, constant, program, least, True, h, spacing, settings, node, motion, trial,
-                work, solver, info,
+                plan, constant, program, least, True, 0.0, h, spacing, settings, node, motion,
+                trial, work, solver, info,
             )  # fmt: skip
             if done == USER_FAILED:
                 return done
@@ -295,14 +304,18 @@ def interior(
     set_dry_friction(plan, h, spacing, motion.c)
     copy_numbers(motion.u, 0, x, 0, n)
     put_multiple(plan[ROWS], h, motion.mu, 0, x, n)
+    part = 0.0
+    if spacing == 0.0 and info[EQUAL_LENGTHS] >= 3.0:
+        part = part_of_change(plan, constant, motion.u, work.past)
     open_all(plan, contacts)
     for _ in range(ATTEMPTS):
         warm = info[COLD_START] == 0.0
         if warm:
             done = path_attempt(
-                plan, constant, program, settings[BARRIER], False, h, spacing, settings, node,
-                motion, trial, work, solver, info,
+                plan, constant, program, settings[BARRIER], False, part, h, spacing, settings,
+                node, motion, trial, work, solver, info,
             )  # fmt: skip
+            part = 0.0
         else:
             done = interior_attempt(
                 plan, constant, program, h, spacing, settings, node, motion, trial, work, solver,

@@ -87,9 +87,12 @@ def weigh(plan, constant, h, node, c, trial, work):
 
 
 @kernel
-def place_on_path(plan, constant, h, spacing, least, cold, node, motion, trial, work, found):
+def place_on_path(
+    plan, constant, h, spacing, least, cold, part, node, motion, trial, work, found
+):  # fmt: skip
     """Contacts that can act in open islands, each on its central path at the guess x; 0 or 1.
 
+    To the guess it adds a part of the last change of velocities, which decides on no contact.
     A cold start has one barrier for each island, a warm one a barrier for each contact. 1 is a
     user's failure. ``spacing`` is 0, or positive where lengths vary.
     """
@@ -106,10 +109,12 @@ def place_on_path(plan, constant, h, spacing, least, cold, node, motion, trial, 
         weigh_planes(plan, constant, contacts)
     note_softness(plan, constant, h, node, contacts)
     last = groups_at_end(plan)
+    for i in range(TWIST * plan[BODIES] if part > 0.0 else 0):
+        x[i] += part * (motion.u[i] - motion.u_prev[i])
     if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
         return 1
     decide_all(plan, contacts)
-    first_barriers(plan, constant, h, cold, x, motion.u_prev, c, contacts)
+    first_barriers(plan, constant, h, cold, motion.u, motion.u_prev, c, contacts)
     if not cold:
         lower(plan, WARM, contacts)
     centre(plan, constant, h, least, cold, x, c, contacts)

@@ -73,6 +73,7 @@ def path_attempt(
     # In:
     least,
     handed,
+    part,
     h,
     spacing,
     settings,
@@ -100,7 +101,9 @@ def path_attempt(
     if handed:
         lower(plan, 0.0, contacts)
         follow(plan, constant, h, least, x, c, contacts)
-    elif place_on_path(plan, constant, h, spacing, least, False, node, motion, trial, work, found):
+    elif place_on_path(
+        plan, constant, h, spacing, least, False, part, node, motion, trial, work, found
+    ):  # fmt: skip
         return USER_FAILED
     start_attempt(plan, contacts)
     fresh, before, older = False, 1e300, 1e300
