@@ -24,9 +24,9 @@ NODE_SIDE = 10  # half of the workspace that holds the node of the state: 0 or 1
 CONTRACTION = 11  # ratio of the first two changes of velocities; 0 if one was enough
 
 # Predictor of order 2: `interval.predictor`
-LAST_LENGTH = 12  # of the last interval, s; 0 if it was a part of a step that failed
-#: Last intervals of that length, or of any with contacts; at most DIFFERENCE_WEIGHTS_SIZE + 1.
-EQUAL_LENGTHS = 13
+#: Of the last interval, s, negative with contacts; 0 if it was a part of a step that failed.
+LAST_LENGTH = 12
+EQUAL_LENGTHS = 13  # last intervals of that length, at most DIFFERENCE_WEIGHTS_SIZE + 1
 DIFFERENCE_WEIGHTS = 14  # of the velocity and its first three backward differences
 DIFFERENCE_WEIGHTS_SIZE = 4
 

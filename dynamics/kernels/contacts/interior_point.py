@@ -39,6 +39,7 @@ from dynamics.kernels.base.step_info import (
     COLD_START,
     EQUAL_LENGTHS,
     FACTORIZATIONS,
+    LAST_LENGTH,
     NEAREST,
     RAISED,
 )
@@ -305,7 +306,7 @@ def interior(
     copy_numbers(motion.u, 0, x, 0, n)
     put_multiple(plan[ROWS], h, motion.mu, 0, x, n)
     part = 0.0
-    if spacing == 0.0 and info[EQUAL_LENGTHS] >= 3.0:
+    if spacing == 0.0 and info[LAST_LENGTH] == -h and info[EQUAL_LENGTHS] >= 3.0:
         part = part_of_change(plan, constant, motion.u, work.past)
     open_all(plan, contacts)
     for _ in range(ATTEMPTS):

@@ -7,7 +7,7 @@ planar trees have scalar pivots and no inverses: their solutions are not refined
 """
 
 from dynamics.kernels.base.copying import copy_numbers
-from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.jit import inlined, kernel
 from dynamics.kernels.base.layout import BODIES, BODY_SIZE, IMPULSE, TWIST
 from dynamics.kernels.base.six import largest, most_of, nothing, products
 from dynamics.kernels.interval.planar import in_panels, solve_system
@@ -30,15 +30,20 @@ def momentum_error(plan, constant, r):
     return most
 
 
-@kernel
+@inlined
 def solve_refined(plan, constant, program, before, tolerance, solver):
     """Solution of the linear equations, with an error that is small beside that ``before``."""
+    solve_system(program, solver, solver.rhs, solver.solution)
+    if not in_panels(solver):
+        refine(plan, constant, program, before, tolerance, solver)
+
+
+@kernel
+def refine(plan, constant, program, before, tolerance, solver):
+    """Steps of refinement of a solution."""
     rows = solver.rhs.size
     left, change = solver.columns[:rows], solver.columns[rows : 2 * rows]
     size, start, first, neighbor, diagonal, block = solver.matrix
-    solve_system(program, solver, solver.rhs, solver.solution)
-    if in_panels(solver):
-        return
     for _ in range(REFINEMENTS):
         copy_numbers(solver.rhs, 0, left, 0, rows)
         subtract_matrix_product(

@@ -73,10 +73,9 @@ def set_tolerances(plan, constant, settings, pose, planar):
 
 
 @lazy("bool")
-def in_plane(plan, constant, h, planar, r):
+def in_plane(plan, constant, h, table, state, r):
     """Whether residuals out of the plane are within the tolerances."""
-    table, last = planar.table, TWIST * plan[BODIES]
-    at = PLANAR_HEADER + table[INNER]
+    last, at = TWIST * plan[BODIES], PLANAR_HEADER + table[INNER]
     units = IMPULSE if plan[CONTACTS] > 0 else LIGHTNESS
     most, open_most = 0.0, 0.0
     for k in range(table[OUTER]):
@@ -85,22 +84,26 @@ def in_plane(plan, constant, h, planar, r):
             most = max(most, constant[place + units] * abs(r[i]))
         else:
             open_most = max(open_most, constant[plan[UNITS_AT] + place] * abs(r[i]))
-    return most <= planar.state[BALANCED] and h * open_most <= planar.state[CLOSED]
+    return most <= state[BALANCED] and h * open_most <= state[CLOSED]
+
+
+@lazy("int")
+def factorize_in_panels(table, values, panels):
+    """Factors of the blocks in the plane of a tree, given all blocks; as `factorize`."""
+    at = PLANAR_HEADER + table[INNER] + 2 * table[OUTER]
+    targets = pointer(table, at + table[ENTRIES])
+    records = pointer(targets, table[ENTRIES] + table[INNER])
+    return factorize_panels(
+        table[PANEL_GROUPS], table[ENTRIES], records, pointer(table, at), targets, values, panels
+    )
 
 
 @lazy("int")
 def factorize_in_plane(solver):
-    """Factors of the blocks in the plane; as `factorize`."""
+    """Factors of the blocks in the plane, with loops; as `factorize`."""
     planar = solver.planar
     table, values = planar.table, planar.values
     at = PLANAR_HEADER + table[INNER] + 2 * table[OUTER]
-    if table[PANEL_GROUPS] > 0:
-        targets = pointer(table, at + table[ENTRIES])
-        order = pointer(targets, table[ENTRIES])
-        return factorize_panels(
-            table[PANEL_GROUPS], table[ENTRIES], pointer(order, table[INNER]), pointer(table, at),
-            targets, pointer(solver.values, 0), planar.panels,
-        )  # fmt: skip
     for k in range(table[ENTRIES]):
         values[k] = solver.values[table[at + k]]
     program = planar.program
@@ -108,23 +111,29 @@ def factorize_in_plane(solver):
 
 
 @lazy("None")
+def solve_in_panels(table, panels, rhs, solution):
+    """Solution in the plane of a tree, 0 out of it."""
+    groups, inner, at = table[PANEL_GROUPS], table[INNER], PLANAR_HEADER + table[INNER]
+    for k in range(table[OUTER]):
+        solution[table[at + 2 * k]] = 0.0
+    order = pointer(table, at + 2 * (table[OUTER] + table[ENTRIES]))
+    y = pointer(panels, 2 * PANEL * groups)
+    for k in range(inner):
+        y[k] = rhs[order[k]]
+    y[inner] = 0.0
+    solve_panels(groups, pointer(order, inner), panels, y)
+    for k in range(inner):
+        solution[order[k]] = y[k]
+
+
+@lazy("None")
 def solve_in_plane(solver, rhs, solution):
-    """Solution in the plane, 0 out of it."""
+    """Solution in the plane, with loops; 0 out of it."""
     planar = solver.planar
     table, inner = planar.table, planar.table[INNER]
     at = PLANAR_HEADER + inner
     for k in range(table[OUTER]):
         solution[table[at + 2 * k]] = 0.0
-    if table[PANEL_GROUPS] > 0:
-        order = pointer(table, at + 2 * (table[OUTER] + table[ENTRIES]))
-        y = pointer(planar.panels, 2 * PANEL * table[PANEL_GROUPS])
-        for k in range(inner):
-            y[k] = rhs[order[k]]
-        y[inner] = 0.0
-        solve_panels(table[PANEL_GROUPS], pointer(order, inner), planar.panels, y)
-        for k in range(inner):
-            solution[order[k]] = y[k]
-        return
     for k in range(inner):
         planar.rhs[k] = rhs[table[PLANAR_HEADER + k]]
     solve(planar.program, solver.factors, planar.rhs, 1, solver.workspace, planar.solution)
@@ -132,33 +141,38 @@ def solve_in_plane(solver, rhs, solution):
         solution[table[PLANAR_HEADER + k]] = planar.solution[k]
 
 
-@kernel
+@inlined
 def factorize_system(plan, constant, program, h, whole, solver):
     """Factors of the matrix, of its blocks in the plane if the right-hand side lies there.
 
     0, or not. ``whole``: in any case all blocks.
     """
     planar = solver.planar
+    state, table = planar.state, planar.table
     if planar.program.size > 0:
-        planar.state[TAKEN] = 1.0
-        if not whole and in_plane(plan, constant, h, planar, pointer(solver.rhs, 0)):
-            if factorize_in_plane(solver) == 0:
+        state[TAKEN] = 1.0
+        if not whole and in_plane(plan, constant, h, table, state, pointer(solver.rhs, 0)):
+            if table[PANEL_GROUPS] > 0:
+                failed = factorize_in_panels(table, pointer(solver.values, 0), planar.panels)
+            else:
+                failed = factorize_in_plane(solver)
+            if failed == 0:
                 return 0
-        planar.state[TAKEN] = 0.0
-    values, magnitude = solver.values, solver.magnitude
-    return factorize(program, values, 1e-15, magnitude, solver.factors, solver.status)
+        state[TAKEN] = 0.0
+    return factorize(program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status)
 
 
-@kernel
+@inlined
 def suit(plan, constant, h, solver):
     """Whether the factors are for the right-hand side: those in the plane may not be."""
     planar = solver.planar
     if planar.program.size > 0 and planar.state[TAKEN] != 0.0:
-        return in_plane(plan, constant, h, planar, pointer(solver.rhs, 0))
+        rhs = pointer(solver.rhs, 0)
+        return in_plane(plan, constant, h, planar.table, planar.state, rhs)
     return True
 
 
-@kernel
+@inlined
 def in_panels(solver):
     """Whether `factorize_system` left factors in panels."""
     planar = solver.planar
@@ -167,11 +181,13 @@ def in_panels(solver):
     return False
 
 
-@kernel
+@inlined
 def solve_system(program, solver, rhs, solution):
     """Solution by the factors of `factorize_system`."""
     planar = solver.planar
-    if planar.program.size > 0 and planar.state[TAKEN] != 0.0:
+    if in_panels(solver):
+        solve_in_panels(planar.table, planar.panels, pointer(rhs, 0), pointer(solution, 0))
+    elif planar.program.size > 0 and planar.state[TAKEN] != 0.0:
         solve_in_plane(solver, rhs, solution)
     else:
         solve(program, solver.factors, rhs, 1, solver.workspace, solution)

@@ -134,7 +134,7 @@ def fit(n, info, x, u, past):
 def advance_history(n, h, info, x, u, past):
     """(u, *past) <- (x, u, *past), and the parts that would have guessed x best.
 
-    ``h`` is 0 with contacts, whose intervals count whatever their lengths.
+    ``h`` is negative with contacts.
     """
     u_prev, u_before, u_third = past
     if h > 0.0 and info[LAST_LENGTH] == h:
@@ -145,7 +145,7 @@ def advance_history(n, h, info, x, u, past):
             elif info[CONTRACTION] > 0.0 or info[EQUAL_LENGTHS] == DIFFERENCE_WEIGHTS_SIZE:
                 fit(n, info, x, u, past)
         info[EQUAL_LENGTHS] = min(info[EQUAL_LENGTHS] + 1.0, DIFFERENCE_WEIGHTS_SIZE + 1.0)
-    elif h == 0.0 and info[LAST_LENGTH] == 0.0:
+    elif h < 0.0 and info[LAST_LENGTH] == h:
         info[EQUAL_LENGTHS] = min(info[EQUAL_LENGTHS] + 1.0, DIFFERENCE_WEIGHTS_SIZE + 1.0)
     else:
         info[EQUAL_LENGTHS] = 1.0

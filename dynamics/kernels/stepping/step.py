@@ -328,7 +328,7 @@ def interval(
                 return TURNED_TOO_FAR
     if plan[STIFF_NUMBERS] > 0:
         store_forces(plan, constant, h, node.g, trial.g, motion.stiff)
-    advance_history(n, 0.0 if contacts else h, info, x, u, work.past)
+    advance_history(n, -h if contacts else h, info, x, u, work.past)
     put_multiple(plan[ROWS], 1.0 / h, x, n, motion.mu, 0)
     return done
 
