@@ -39,11 +39,12 @@ MODULE = {
     **_same("model.initial_state()", "MjData mj_resetData make_data"),
     **_same(_RUN, "Simulator mj_step step rollout forward_dynamics aba"),
     **_same(_VIEW, "MeshcatVisualizer Renderer Viewer render view viewer visualize"),
-    **_same("dynamics.inverse_dynamics", "ID mj_inverse rnea"),
+    **_same("dynamics.inverse_dynamics",
+            "ID computeGeneralizedGravity mj_inverse nonLinearEffects rnea"),
     **_same("dynamics.Kinematics(model).mass_matrix(state)", "crba mj_fullM mass_matrix"),
     **_same("dynamics.Kinematics(model).inverse(state, targets)",
             "IK InverseKinematics inverse_kinematics"),
-    **_same(_QUERY, "FK forward_kinematics"),
+    **_same(_QUERY, "FK forwardKinematics forward_kinematics framesForwardKinematics"),
     **_same("dynamics.linearize for a step, dynamics.sensitivity for a motion",
             "grad gradient jacobian mjd_transitionFD transitionFD"),
     **_same("dynamics.rollouts(model, jobs)", "batch mjx vmap"),
@@ -99,15 +100,18 @@ TRAJECTORY = {
     **_same("motion.save(file), or the arrays of motion.joint(name)", "to_csv to_numpy to_pandas"),
 }  # fmt: skip
 KINEMATICS = {
-    **_same("kinematics.pose(state, name)", "fk forward forward_kinematics frame"),
+    **_same("kinematics.pose(state, name)", "fk forward forwardKinematics forward_kinematics frame "
+            "framesForwardKinematics oMf"),
     **_same("kinematics.inverse(state, targets)", "ik inverse_kinematics solve"),
-    **_same("kinematics.jacobian(state, name)", "frame_jacobian jac jac_body jac_site"),
+    **_same("kinematics.jacobian(state, name)", "computeFrameJacobian frame_jacobian "
+            "getFrameJacobian jac jac_body jac_site"),
     **_same("kinematics.center_of_mass(state)", "com center_of_mass_position"),
     **_same("kinematics.centroidal_matrix(state) @ kinematics.velocities(state)",
             "centroidal_momentum momentum"),
     **_same("kinematics.jacobian(state, name) @ kinematics.velocities(state)", "velocity"),
-    **_same(_HOLD, "bias coriolis gravity nonlinear_effects"),
+    **_same(_HOLD, "bias coriolis gravity nonLinearEffects nonlinear_effects rnea"),
     **_same("model.mechanism.frames, by name", "frames"),
+    **_same("kinematics.mass_matrix(state)", "crba inertia_matrix"),
 }  # fmt: skip
 MECHANISM = {
     **_same("mechanism.bodies", "links body"),

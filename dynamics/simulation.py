@@ -151,6 +151,8 @@ def simulate(
             "no joint takes controls, so the controller would not be called: give a joint "
             "actuated=True or a servo"
         )
+    if controller is not None:
+        inputs.check_function("controller", controller, "state, time")
     table, outside = _inputs(model, controls, wrenches, steps)
     put_in = table if controller is None else np.zeros((steps, model.n_controls))
     check_start(model, state)

@@ -6,7 +6,6 @@ their largest values; what is to be learned is a function of the caller's.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from dynamics.parts.sensors import Sensor
 from dynamics.sensors.suite import Sensors, read_side_by_side
 from dynamics.simulation import check_start
 from dynamics.state import State
-from dynamics.tables.inputs import check_positive
+from dynamics.tables.inputs import check_function, check_positive
 from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -106,9 +105,9 @@ class Task:
         check_model(model, "gym.Task")
         if model.n_controls == 0:
             raise ValueError("the mechanism takes no controls; make a joint actuated")
-        _check_function("reward", reward, "q, rate, action")
+        check_function("reward", reward, "q, rate, action")
         if terminated is not None:
-            _check_function("terminated", terminated, "q, rate")
+            check_function("terminated", terminated, "q, rate")
         if noise and (model.tables.cycles or model.mechanism.couplings):
             raise ValueError(
                 "starts of a mechanism with loops or couplings cannot be varied; use noise=0"
@@ -432,18 +431,6 @@ class MechanismEnv(Env):
         state.time = self._count * self.task.skip * self.task.model.timestep
         picture: NDArray[np.uint8] = self._sketch.draw(state)
         return picture
-
-
-def _check_function(what: str, function: Any, takes: str) -> None:
-    """Refuse what cannot be called with so many arguments."""
-    if not callable(function):
-        raise TypeError(f"{what} must be a function, not {function!r}")
-    try:
-        inspect.signature(function).bind(*takes.split())
-    except TypeError as error:
-        raise TypeError(f"{what} must take ({takes}): {error}") from None
-    except ValueError:  # of one that Python does not know the signature of
-        pass
 
 
 def _check_task(task: Task) -> None:

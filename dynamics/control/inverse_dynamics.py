@@ -50,9 +50,10 @@ def inverse_dynamics(
 
     Solves ``M a = f + G^T lam + J^T tau, G a = -G' V, J a = q'' - J' V`` for trees and loops alike,
     on the null space of the constraints. Where other joints are free, they move as they must
-    (partial feedback linearization); where forces are redundant, the smallest. Dry friction opposes
-    the rate of a joint or, at rest, the acceleration that is asked for; where that is 0, too, it is
-    taken as 0. Limits of joints exert no force here: a joint at its limit is held without it.
+    (partial feedback linearization); where forces are redundant, the smallest. Springs and dampers
+    act, also those that a file gives to joints. Dry friction opposes the rate of a joint or, at
+    rest, the acceleration that is asked for; where that is 0, too, it is taken as 0. Limits of
+    joints exert no force here: a joint at its limit is held without it.
 
     Parameters
     ----------
@@ -220,7 +221,8 @@ def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointS
     if not isinstance(accelerations, Mapping):
         if np.ndim(accelerations) == 0:
             accelerations = np.full(acting.size, accelerations)
-        return acting, rotation.as_numbers(accelerations, (acting.size,), "accelerations")
+        name = f"accelerations of {list(acting.names)}"
+        return acting, rotation.as_numbers(accelerations, (acting.size,), name)
     asked = space_of(model, accelerations)
     parts = [
         rotation.as_numbers(np.atleast_1d(value), (asked.start[name][1],),

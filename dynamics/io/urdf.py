@@ -387,7 +387,10 @@ class _Reader:
         for joint in found.joints.values():
             for link in (joint.parent, joint.child):
                 if link not in found.links:
-                    raise ValueError(f"{name}: joint {joint.name!r} names no link: {link!r}")
+                    raise ValueError(
+                        f"{name}: joint {joint.name!r} names no link: {link!r}; links are "
+                        f"{list(found.links)}"
+                    )
             if joint.parent == joint.child:
                 raise ValueError(
                     f"{name}: joint {joint.name!r} joins link {joint.child!r} with itself"

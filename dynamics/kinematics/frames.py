@@ -40,6 +40,8 @@ DAMPED, FIRST, HOPELESS = 1e-12, 1e-3, 1e6
 GOOD, POOR = 0.75, 0.25
 #: How far beyond limits counts as within.
 WITHIN = 1e-9
+#: Distance to a limit, m or rad, at which an error names its joint: of what users type.
+STOPPED = 1e-4
 
 
 @refer(KINEMATICS)
@@ -346,9 +348,9 @@ class Kinematics:
         if error.size and not nearest and not abs(error[worst]) <= tolerance:
             task = np.repeat(np.arange(len(tasks)), [t.size for t in tasks])[worst]
             raise InconsistentStateError(
-                f"frame {tasks[task].name!r} cannot reach its target: {tasks[task].describe(now)}; "
-                "begin nearer to the posture you mean, leave its orientation free, or take the "
-                "nearest posture (nearest=True)"
+                f"frame {tasks[task].name!r} cannot reach its target: {tasks[task].describe(now)}"
+                f"{self._stopped(*room)}; begin nearer to the posture you mean, leave its "
+                "orientation free, or take the nearest posture (nearest=True)"
             )
         return self._still(now)
 
@@ -406,6 +408,13 @@ class Kinematics:
         position = self._space.positions(state)[self._limited]
         return self._ends[:, 0] - position, self._ends[:, 1] - position
 
+    def _stopped(self, low: Float, high: Float) -> str:
+        """Joints at their limits, in words."""
+        at = self._limited[: low.size][np.minimum(-low, high) <= STOPPED]
+        start = self._space.start
+        names = [one for one, (k, n) in start.items() if ((k <= at) & (at < k + n)).any()]
+        return f", where joints stand at their limits: {names}" if names else ""
+
     def _moved(self, state: State, move: Float) -> State:
         """The state with bodies displaced and turned, its joints closed again."""
         state = loop_closure.moved(state, self._wide(move))
@@ -439,6 +448,11 @@ class _Task:
             position, orientation = target, None
         self.position = self.orientation = None
         if position is not None:
+            if np.shape(position) == (4, 4):
+                raise ValueError(
+                    f"the target of {self.name!r} has shape (4, 4): give its position, or "
+                    "(position, quaternion), from dynamics.rotation.from_matrix(T[:3, :3])"
+                )
             self.position = rotation.as_numbers(position, (3,), f"position {label}")
         if orientation is not None:
             q = rotation.as_numbers(orientation, (4,), f"orientation {label}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,18 @@ def check_positive(**values: float) -> None:
             raise TypeError(f"{name} must be a number, not {value!r}") from None
         if not good:
             raise ValueError(f"{name} is {value}, and must be positive and finite")
+
+
+def check_function(what: str, function: Any, takes: str) -> None:
+    """Refuse what cannot be called with these arguments."""
+    if not callable(function):
+        raise TypeError(f"{what} must be a function, not {function!r}")
+    try:
+        inspect.signature(function).bind(*takes.split())
+    except TypeError as error:
+        raise TypeError(f"{what} must take ({takes}): {error}") from None
+    except ValueError:  # of one that Python does not know the signature of
+        pass
 
 
 def check_driven(model: Model, names: Iterable[Hashable]) -> None:
@@ -324,7 +337,9 @@ def wrenches_of(model: Model, wrenches: ArrayLike | Mapping[Hashable, ArrayLike]
         return np.zeros(0)
     out = np.zeros((model.n_bodies, 6))
     for name, wrench in wrenches.items():
-        out[model.body_number(name)] = rotation.as_numbers(wrench, (6,), f"wrench on {name!r}")
+        out[model.body_number(name)] = rotation.as_numbers(
+            wrench, (6,), f"wrench on {name!r}, three of force and three of torque,"
+        )
     return out.ravel()
 
 

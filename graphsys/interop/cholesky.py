@@ -791,10 +791,18 @@ def cholesky_AAt(A: Any, beta: float = 0.0, **options: Any) -> CholeskyFactor:
     return cholesky(_gram(A), beta, **options)
 
 
+def _check_sparse(A: Any) -> None:
+    """Refuse what is no scipy sparse matrix."""
+    if not sp.issparse(A):
+        raise TypeError(
+            f"A must be a scipy sparse matrix, not {type(A).__name__}: "
+            "use scipy.sparse.csc_array(A)"
+        )
+
+
 def _gram(A: Any) -> Any:
     """A A^T, or A A^H."""
-    if not sp.issparse(A):
-        raise TypeError(f"A must be a scipy sparse matrix, not {type(A).__name__}")
+    _check_sparse(A)
     return A @ A.T.conj(copy=False)
 
 
@@ -808,8 +816,7 @@ def _real(beta: Any) -> float:
 
 def _full(A: Any, beta: float) -> Any:
     """A + beta I with both triangles, in canonical CSR."""
-    if not sp.issparse(A):
-        raise TypeError(f"A must be a scipy sparse matrix, not {type(A).__name__}")
+    _check_sparse(A)
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"the matrix must be square, its shape is {A.shape}")
     beta = _real(beta)

@@ -561,7 +561,10 @@ class FactorizedMatrix:
         outside = np.flatnonzero(np.append(names[0], -1)[place] != names[1])
         if outside.size:
             i, j = divmod(int(names[1][outside[0]]), n)
-            raise ValueError(f"A[{i}, {j}] lies outside the pattern of the first matrix")
+            raise ValueError(
+                f"A[{i}, {j}] lies outside the pattern of the first matrix: factorize A anew, or "
+                "give the first matrix an entry there, which may be 0"
+            )
         entries = np.zeros(old.nnz, self.dtype)
         entries[place] = given
         return entries

@@ -355,7 +355,8 @@ def entries_at(graph: BlockGraph, rows: Any) -> Entries:
         r, c = int(np.searchsorted(start, e, side="right")) - 1, int(column[e])
         raise ValueError(
             f"A[{r}, {c}] lies outside the blocks of the system: no edge "
-            f"joins {graph.labels[node[r]]!r} and {graph.labels[node[c]]!r}"
+            f"joins {graph.labels[node[r]]!r} and {graph.labels[node[c]]!r}; begin anew with A, or "
+            "with a graph that has this edge (a first matrix with an entry there, which may be 0)"
         )
     entries = Entries(start=start, column=column, at=at)
     for array in (entries.start, entries.column, entries.at):

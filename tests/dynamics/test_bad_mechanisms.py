@@ -232,6 +232,8 @@ def test_wrenches_that_are_none_are_refused(bad):
     model = mechanism.finalize()
     with pytest.raises((ValueError, TypeError), match="wrench on 'a'"):
         model.step(model.initial_state(), wrenches={"a": bad})
+    with pytest.raises(ValueError, match="three of force and three of torque"):
+        model.step(model.initial_state(), wrenches={"a": [0, 0, 1]})
     with pytest.raises(dy.UnknownNameError, match="no body 'c'"):
         model.step(model.initial_state(), wrenches={"c": np.zeros(6)})
     with pytest.raises(ValueError, match=r"wrenches of all bodies .* must be \(12,\)"):

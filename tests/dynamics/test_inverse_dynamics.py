@@ -1,5 +1,7 @@
 """Inverse dynamics of joints with dry friction and limits, as robots from files have."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,13 @@ def test_one_number_is_the_acceleration_of_all_coordinates():
     state = model.initial_state()
     assert dy.inverse_dynamics(model, state, 2.0) == pytest.approx([6.0])
     assert dy.inverse_dynamics(model, state, 0) == pytest.approx([0.0])
+
+
+def test_accelerations_of_another_number_are_refused_with_the_joints():
+    model, state = dy.zoo.double_pendulum()
+    names = re.escape(str([name for name in model.mechanism.joints]))
+    with pytest.raises(ValueError, match=rf"accelerations of {names} has shape \(3,\).*\(2,\)"):
+        dy.inverse_dynamics(model, state, [1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize(

@@ -171,8 +171,13 @@ def test_limits_hold_and_the_nearest_posture_is_the_one_at_the_limit():
     model = arm(limits=(-0.2, 0.2))
     kinematics, start = dy.Kinematics(model), at(model, one=0.0, two=0.1)
     target = {"tip": [-2.0, 0.0, 0.0]}
-    with pytest.raises(dy.InconsistentStateError, match="'tip' cannot reach.*m off"):
+    stopped = r"'tip' cannot reach.*m off, where joints stand at their limits: \['one'\];"
+    with pytest.raises(dy.InconsistentStateError, match=stopped):
         kinematics.inverse(start, target)
+    with pytest.raises(dy.InconsistentStateError, match="'tip' cannot reach.*m off; begin"):
+        kinematics.inverse(start, {"tip": [-9.0, 0.0, 0.0]}, limits=False)
+    with pytest.raises(ValueError, match=r"shape \(4, 4\): give its position, or"):
+        kinematics.inverse(start, {"tip": np.eye(4)})
     found = kinematics.inverse(start, target, nearest=True)
     one, two = (model.joint(found, name)[0][0] for name in ("one", "two"))
     assert one == pytest.approx(0.2, abs=1e-8)

@@ -372,6 +372,13 @@ def test_a_controller_that_returns_nothing_is_refused():
         dy.simulate(model, state, 0.05, controller=lambda state, time: None)
 
 
+@pytest.mark.parametrize("controller", [lambda state: 0.0, lambda: 0.0, 3.0])
+def test_what_takes_no_state_and_time_is_no_controller(controller):
+    model, state = two_motors()
+    with pytest.raises(TypeError, match=r"controller must (take \(state, time\)|be a function)"):
+        dy.simulate(model, state, 0.05, controller=controller)
+
+
 @pytest.mark.parametrize("collide", [False, True])
 def test_a_controller_of_a_mechanism_without_controls_is_refused(collide):
     mechanism = dy.Mechanism()

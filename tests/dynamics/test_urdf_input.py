@@ -86,7 +86,9 @@ BROKEN = {
     "link 'a' is there twice": robot(link("a"), link("a")),
     "joint 'j' is there twice": robot(AB, joint("j", "fixed", "a", "b") * 2),
     "joint 'j' has the unknown type 'hinge'": robot(AB, joint("j", "hinge", "a", "b")),
-    "joint 'j' names no link: 'c'": robot(AB, joint("j", "fixed", "a", "c")),
+    r"joint 'j' names no link: 'c'; links are \['a', 'b'\]": robot(
+        AB, joint("j", "fixed", "a", "c")
+    ),
     "joint 'j' has no <child>": robot(
         AB, '<joint name="j" type="fixed"><parent link="a"/></joint>'
     ),

@@ -608,10 +608,21 @@ def test_later_changes_of_the_users_matrix_change_nothing():
     assert factors.factor.solve(np.ones(4)) == pytest.approx([1.0, 0.0, 0.0, 0.0], abs=1e-15)
 
 
+def test_a_stored_zero_keeps_a_place_for_a_later_number():
+    rows, columns = np.nonzero(np.tril(np.ones((4, 4))))
+    first = csr_array((np.append(np.ones(10), 0.0), (np.append(rows, 0), np.append(columns, 3))))
+    factors = gs.splu(first)
+    later = first.copy()
+    later[0, 3] = 0.5
+    factors.refactorize(later)
+    b = later @ np.arange(4.0)
+    assert factors.solve(b) == pytest.approx(np.arange(4.0), abs=1e-14)
+
+
 def test_what_does_not_fit_is_refused_and_leaves_the_factors():
     A = csr_array(np.tril(np.ones((4, 4))))
     factors = gs.splu(A)
-    with pytest.raises(ValueError, match=r"A\[0, 3\] lies outside the pattern"):
+    with pytest.raises(ValueError, match=r"A\[0, 3\] lies outside the pattern.*may be 0"):
         factors.refactorize(csr_array(([1.0, 1.0], ([1, 0], [0, 3])), shape=(4, 4)))
     with pytest.raises(ValueError, match=r"shape \(3, 3\), the first matrix has \(4, 4\)"):
         factors.refactorize(csr_array(np.eye(3)))

@@ -473,7 +473,12 @@ def test_a_matrix_that_follows_and_is_singular_is_named_and_the_factor_mended():
 @pytest.mark.parametrize(
     ("A", "options", "kind", "words"),
     [
-        (np.eye(2), {}, TypeError, "must be a scipy sparse matrix, not ndarray"),
+        (
+            np.eye(2),
+            {},
+            TypeError,
+            r"must be a scipy sparse matrix, not ndarray: use scipy.sparse.csc_array\(A\)",
+        ),
         (1j * sp.eye_array(2), {}, ValueError, "not Hermitian"),
         (sp.csc_array((2, 3)), {}, ValueError, r"square, its shape is \(2, 3\)"),
         (sp.csc_array(np.array([[4.0, 1.0], [2.0, 4.0]])), {}, ValueError, "symmetric|transpose"),

@@ -371,7 +371,11 @@ def test_what_is_no_finite_square_sparse_matrix_is_refused(matrix, error, senten
     ("matrix", "error", "sentence"),
     [
         (sp.csr_array((2, 2)), ValueError, r"A has shape \(2, 2\), the system has \(3, 3\)"),
-        (sp.csr_array(np.ones((3, 3))), ValueError, r"A\[0, 2\] lies outside .* joins 'a' and 'c'"),
+        (
+            sp.csr_array(np.ones((3, 3))),
+            ValueError,
+            r"A\[0, 2\] lies outside .* joins 'a' and 'c'; begin",
+        ),
         (sp.csr_array(np.diag([1.0, np.nan, 1.0])), ValueError, r"A\[1, 1\] is nan"),
         (sp.csr_array(np.eye(3) * 1j), TypeError, "A is complex, the system is float64"),
     ],
