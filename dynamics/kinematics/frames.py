@@ -64,7 +64,8 @@ class Kinematics:
     ----------
     model : Model
     joints : iterable of hashable, optional
-        Joints whose coordinates count; all by default.
+        Joints whose coordinates count; all by default. With as many as loops leave free, such as
+        the motors of a linkage, a Jacobian has the derivatives along the motions of the loops.
 
     Attributes
     ----------

@@ -238,9 +238,10 @@ def assemble(
                 f"joint {name!r} stays open by {abs(g[k]):.2e}, as bodies are {far:.0e} m from the "
                 "origin, where positions have no more digits: place them nearer to it"
             )
+        others = f", give other coordinates of {list(joints)}" if joints else ""
         raise InconsistentStateError(
             f"the joints cannot all be fulfilled: {name!r} stays open by {abs(g[k]):.2e}; look at "
-            "its points and axes, or start from a state nearer to the one you mean"
+            f"its points and axes{others}, or start from a state nearer to the one you mean"
         )
     g, G = equations(model, after, wanted if wanted else {}, rates=True)
     rates = np.zeros(g.size)

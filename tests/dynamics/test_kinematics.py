@@ -166,6 +166,19 @@ def test_inverse_kinematics_reaches_what_a_random_posture_reaches(seed):
     assert np.abs(model.constraint_violation(found)).max() < 1e-10
 
 
+def test_columns_of_the_free_joint_of_a_loop_are_derivatives_along_it():
+    model, state = zoo.four_bar()
+    kinematics = dy.Kinematics(model, joints=["crank ground"])
+    angle, h = model.joint(state, "crank ground")[0][0], 1e-4
+    ahead, before = (
+        kinematics.pose(model.assemble(state.copy(), {"crank ground": angle + step}), "coupler")[0]
+        for step in (h, -h)
+    )
+    # the error of central differences is h^2 / 6 of a third derivative of some m/rad^3
+    expected = (ahead - before) / (2.0 * h)
+    assert kinematics.jacobian(state, "coupler")[:3, 0] == pytest.approx(expected, abs=1e-7)
+
+
 def test_limits_hold_and_the_nearest_posture_is_the_one_at_the_limit():
     # the upper rod may turn to 0.2 rad only; the tip would want it at pi/2
     model = arm(limits=(-0.2, 0.2))
