@@ -46,6 +46,47 @@ def test_falling_box_goes_on_at_the_velocity_limit():
     assert touch.gap[-1, 0] == pytest.approx(left, rel=1e-3)
 
 
+def test_reported_velocities_are_those_that_the_limit_allows():
+    # momenta at the end of an interval hold half of its weight, which the limit takes up
+    model = lift(velocity_limits=[(-0.5, 2.0)])
+    motion = dy.simulate(model, model.initial_state(), 1.0)
+    left = model.barrier("lift") / (H * 3.0 * G)
+    assert motion.joint_velocity("lift")[-90:] == pytest.approx(-0.5, abs=2.0 * left)
+    assert model.joint(motion.final, "lift")[1] == pytest.approx(-0.5, abs=2.0 * left)
+
+
+def test_with_error_control_a_velocity_limit_is_no_series_of_impacts():
+    model = lift(velocity_limits=[(-0.5, 2.0)])
+    motion = dy.simulate(model, model.initial_state(), 1.0, accuracy=1e-4)
+    assert motion.info["unresolved_impacts"] == 0
+    # falls freely for 0.5 / g seconds, then at 0.5 m/s
+    fallen = 0.5 * (1.0 - 0.5 / G) + 0.5 * 0.5**2 / G
+    assert motion.joint("lift")[-1] == pytest.approx(-fallen, abs=1e-4)
+    (event,) = motion.events
+    assert event.name == "lift" and event.kind == "closes"
+
+
+def test_rods_of_which_one_is_held_at_its_rate_reach_the_accuracy():
+    mechanism, last = dy.Mechanism(), None
+    for k in range(2):
+        rod = mechanism.add_body(dy.Box(0.1, 0.1, 0.4, mass=1.0), name=k)
+        mechanism.add_joint(
+            dy.Revolute(
+                last or mechanism.world, rod, (0, 1, 0), child_point=(0, 0, 0.2),
+                parent_point=(0, 0, -0.2 if last else 0.0), name=f"hinge {k}",
+                velocity_limits=[(-0.5, 0.5)] if last else None,
+            )
+        )  # fmt: skip
+        last = rod
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+    model.set_joint(state, "hinge 0", 1.0)
+    motion, exact = (dy.simulate(model, state, 0.3, accuracy=one) for one in (1e-5, 1e-7))
+    # the error may be the accuracy times the time, and 0.1 s of it for each event
+    assert motion.joint("hinge 1")[-1] == pytest.approx(exact.joint("hinge 1")[-1], abs=5e-6)
+    assert [event.kind for event in motion.events] == ["closes", "opens"]
+
+
 def test_upper_velocity_limit_holds_against_a_drive():
     model = lift(velocity_limits=[(-math.inf, 0.8)])
 

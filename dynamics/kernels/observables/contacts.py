@@ -46,6 +46,7 @@ from dynamics.kernels.base.layout import (
     SLOTS,
     SOFT_AT,
     SOFTNESS,
+    SPEED_AT,
     STIFF_NUMBERS,
     T_AT,
     T_SIZE,
@@ -142,13 +143,15 @@ def find_closed(plan, constant, h, every, node, found, state, contacts):
         w, slot = k * CONTACT_WORK, first + plan[at + SLOT]
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         rubbing, shut = is_dry_friction(plan, k), False
+        if constant[c + OF_RATE] == 0.0:
+            contacts[w + SPEED_AT] = 0.0  # only limits of rates hold another speed
         contacts[w + FREE_AT] = 0.0
         if rubbing:  # what it can take of an interval's half
             shut = state[slot] > 0.0
             contacts[w + FREE_AT] = 0.5 * h * constant[c + FRICTION]
         elif contacts[w + ACTIVE_AT] != 0.0:
             mass = effective_mass(plan, constant, at, contacts, w + W_AT)
-            shut = h * state[slot] > mass * state[slot + SLACK] and constant[c + OF_RATE] == 0.0
+            shut = h * state[slot] > mass * state[slot + SLACK]
         contacts[w + ACTIVE_AT] = 1.0 if shut else 0.0
         contacts[w + SOFT_AT] = 0.0
         for i in range(1 + 2 * plan[at + BLOCKS]):
@@ -185,7 +188,7 @@ def hold_more(plan, constant, x, contacts):
         if contacts[w + ACTIVE_AT] == 0.0 or soft:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        speed = contact_rate(plan, at, contacts, w + W_AT, x)
+        speed = contacts[w + SPEED_AT] + contact_rate(plan, at, contacts, w + W_AT, x)
         pace = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_PACE]
         if contacts[w + K_AT] == 0.0 and pace * speed < -CLOSING:
             mass = effective_mass(plan, constant, at, contacts, w + W_AT)
@@ -300,5 +303,5 @@ def subtract_held_rows(plan, x, contacts, r):
             row = w + W_AT + SLOPES * i
             part = contacts[w + K_AT + i] * contact_rate(plan, at, contacts, row, x)
             if i == 0:
-                part -= contacts[w + SOFT_AT]
+                part += contacts[w + K_AT] * contacts[w + SPEED_AT] - contacts[w + SOFT_AT]
             subtract_row(plan, n, at, contacts, row, part, r)
