@@ -88,16 +88,19 @@ _LISTED = ("__version__", "ipopt", "kernels", *_MODULES)
 #: What other programs call functions, and the way here.
 _ELSEWHERE = {
     "analyze": "System(...).analyze()",
-    "cho_factor": "cholesky(A)",
+    **dict.fromkeys(("Cholesky", "cho_factor", "cho_solve"), "cholesky(A)"),
     **dict.fromkeys(("cg", "gmres", "linalg", "minres"), "spsolve(A, b)"),
     **dict.fromkeys(("cond", "rcond"), "splu(A).factor.rcond()"),
     **dict.fromkeys(("cyipopt", "hsllib", "ma27"), "ipopt.library()"),
     **dict.fromkeys(("det", "logdet", "slogdet"), "splu(A).factor.slogdet()"),
     **dict.fromkeys(("factor", "factorize"), "System(...).factorize()"),
+    "eigsh": "splu(A).as_linear_operator() as OPinv of scipy.sparse.linalg.eigsh",
+    "from_scipy": "System.from_scipy(A)",
     "inertia": "System.from_scipy(A, symmetric=True).factorize().inertia()",
     "inv": "splu(A).solve(B), or splu(A).factor.selected_inverse()",
-    **dict.fromkeys(("ldl", "ldlt"), "System.from_scipy(A, symmetric=True).factorize()"),
+    **dict.fromkeys(("LDL", "ldl", "ldlt"), "System.from_scipy(A, symmetric=True).factorize()"),
     **dict.fromkeys(("lu", "lu_factor"), "splu(A)"),
+    **dict.fromkeys(("lsqr", "lstsq"), "spsolve(K, c), K = [[I, A], [A.T, 0]], c = [b, 0]"),
     "solve": "spsolve(A, b) or System(...).solve(b)",
     "spilu": "splu(A)",
 }

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import (
+    block_array,
     coo_array,
     csc_array,
     csr_array,
     csr_matrix,
     dia_array,
     diags_array,
+    eye_array,
     random_array,
 )
 from scipy.sparse import linalg as sla
@@ -397,3 +399,12 @@ def test_a_first_matrix_that_single_precision_refuses_stands_for_its_pattern(dty
     with pytest.raises(ValueError, match="has shape"):
         factors.refactorize(np.ones((n - 1, n - 1)))
     assert factors.solve(b) == pytest.approx(x)  # the factors are kept
+
+
+def test_least_squares_by_the_augmented_system():
+    # what the hint of `gs.lsqr` says; its condition is at most about that of A squared
+    A = csc_array(np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 3.0], [1.0, -1.0]]))
+    b = np.array([1.0, 2.0, 3.0, 4.0])
+    K = block_array([[eye_array(4), A], [A.T, None]]).tocsc()
+    x = gs.spsolve(K, np.append(b, np.zeros(2)))[4:]
+    assert x == pytest.approx(np.linalg.lstsq(A.toarray(), b)[0], abs=1e-13)

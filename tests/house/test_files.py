@@ -82,6 +82,8 @@ def test_names_of_other_programs_lead_to_those_here():
         dynamics.Hinge  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'solve'; use graphsys.spsolve\(A, b\)"):
         graphsys.solve  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'Cholesky'; use graphsys.cholesky"):
+        graphsys.Cholesky  # noqa: B018
     for way in graphsys._ELSEWHERE.values():
         assert hasattr(graphsys, way.split("(")[0].split(".")[0]), way
 
