@@ -152,8 +152,8 @@ class StepInfo:
     violation : float
         Largest constraint value, over the unit of length, or in rad.
     softening : float
-        By how much the barrier of contacts was larger than asked for, as the step could not be
-        solved otherwise; 1 is the rule.
+        By how much the barrier of contacts was larger than asked for: 100 in heaps, and where the
+        step could not be solved otherwise; 1 is the rule.
     friction : float
         Part of all friction that it was solved with then; 1 is the rule.
     unexplained_energy : float

@@ -11,5 +11,5 @@ CONTACT_TOLERANCE = 3  # error of momenta and of contact equations, over their u
 ENERGY_SHARE = 4  # largest work of joints and contacts over the kinetic energy; 0: any
 # A negative share accepts any work in the last division of a step, and reports it.
 FRICTION_PART = 5  # of the coefficients of friction
-HIGHEST_BARRIER = 6  # that an interval may take where friction does not settle
+HEAP_BARRIER = 6  # in heaps of bodies, whose friction settles slowly
 SETTINGS_SIZE = 7

@@ -22,6 +22,7 @@ from dynamics.kernels.base.layout import (
     LEFT_OUT,
     LOST,
     MUST_ACT,
+    OF_PLANE,
     OF_RATE,
     OPEN,
     PHASE,
@@ -32,7 +33,7 @@ from dynamics.kernels.base.layout import (
     STIFF_NUMBERS,
     TWIST,
 )
-from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, HIGHEST_BARRIER
+from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, HEAP_BARRIER
 from dynamics.kernels.base.six import put_multiple
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import (
@@ -101,10 +102,9 @@ ATTEMPTS = 6
 #: Iterations at the last barrier from one start of `path_newton` to the next. Without these, heaps
 #: of 200 shapes take 1.1 to 1.2 times the factorizations, dominoes 1.25 times.
 AFTER = 5
-#: The barrier then, over the one before. With the same one, 200 shapes take 1.14 times the
-#: factorizations in a fall of 1.8 s, 1.36 times in 5 s; with 30, or up to 10 000 times the first
-#: one, as many as now.
-RAISE = 10.0
+#: Contacts with planes between bodies that act in a heap, at least. With the barrier of all else in
+#: heaps, too, 200 shapes take 1.7 times the factorizations in 4 s, 50 shapes 1.2 times.
+HEAP = 200
 
 
 @kernel
@@ -114,6 +114,7 @@ def interior_attempt(
     constant,
     program,
     # In:
+    least,
     h,
     spacing,
     settings,
@@ -129,15 +130,14 @@ def interior_attempt(
 ):  # fmt: skip
     """Solve the open islands of an interval from the guess x, c; iterations, or what went wrong.
 
-    Each is settled or lost then. At the last barrier `path_newton` takes over: contacts whose
-    friction is at its limit cost this method five to fifteen iterations more. Where that fails, the
-    last barrier rises, up to `HIGHEST_BARRIER`: friction of points that share a force and hardly
-    creep settles then, and not in shorter intervals.
+    Each is settled or lost then. ``least`` is the last barrier, over units of energy. At it
+    `path_newton` takes over: contacts whose friction is at its limit cost this method five to
+    fifteen iterations more.
     """
     x, r, dx, kept, c, dc = work.x, work.r, work.dx, work.kept, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
-    least, found, last = settings[BARRIER], pointer(info, NEAREST), groups_at_end(plan)
+    found, last = pointer(info, NEAREST), groups_at_end(plan)
     if place_on_path(
         plan, constant, h, spacing, least, True, 0.0, node, motion, trial, work, found
     ):  # fmt: skip
@@ -173,8 +173,6 @@ def interior_attempt(
             if evaluate_end_and_gaps(plan, constant, h, last, node, x, trial, found, contacts) != 0:
                 return USER_FAILED
             again = iteration + AFTER
-            least = min(RAISE * least, settings[HIGHEST_BARRIER])
-            info[RAISED] = max(info[RAISED], least / settings[BARRIER])
             continue
         hold(plan, contacts, r)
         clear_pairs(plan, values)
@@ -259,6 +257,17 @@ def find_passed(plan, constant, h, x, trial, found, contacts):
 
 
 @kernel
+def is_heap(plan, c):
+    """Whether so many contacts with planes between bodies acted in the interval before."""
+    acted = 0
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        if plan[at + OF_PLANE] != 0 and c[plan[at + SLOT]] > 0.0:
+            acted += 1
+    return acted >= HEAP
+
+
+@kernel
 def release_bounces(plan, constant, contacts):
     """Hold the gaps of contacts that bounced in islands that are lost; whether there were any.
 
@@ -301,7 +310,8 @@ def interior(
     bounces. Contacts that were passed open their islands again, for both.
     """
     x, contacts, n = work.x, work.contacts, TWIST * plan[BODIES]
-    info[COLD_START], info[RAISED] = 0.0, 1.0
+    least = settings[HEAP_BARRIER] if is_heap(plan, motion.c) else settings[BARRIER]
+    info[COLD_START], info[RAISED] = 0.0, least / settings[BARRIER]
     set_dry_friction(plan, h, spacing, motion.c)
     copy_numbers(motion.u, 0, x, 0, n)
     put_multiple(plan[ROWS], h, motion.mu, 0, x, n)
@@ -313,14 +323,14 @@ def interior(
         warm = info[COLD_START] == 0.0
         if warm:
             done = path_attempt(
-                plan, constant, program, settings[BARRIER], False, part, h, spacing, settings,
-                node, motion, trial, work, solver, info,
+                plan, constant, program, least, False, part, h, spacing, settings, node, motion,
+                trial, work, solver, info,
             )  # fmt: skip
             part = 0.0
         else:
             done = interior_attempt(
-                plan, constant, program, h, spacing, settings, node, motion, trial, work, solver,
-                info,
+                plan, constant, program, least, h, spacing, settings, node, motion, trial, work,
+                solver, info,
             )  # fmt: skip
         if done == USER_FAILED:
             return done

@@ -15,7 +15,7 @@ from dynamics.kernels.base.arguments import Inputs, Place, motion_of
 from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE, STIFF_NUMBERS
-from dynamics.kernels.base.settings import BARRIER, FRICTION_PART, HIGHEST_BARRIER, SETTINGS_SIZE
+from dynamics.kernels.base.settings import BARRIER, FRICTION_PART, HEAP_BARRIER, SETTINGS_SIZE
 from dynamics.kernels.base.status import INACCURATE, NOT_FINITE
 from dynamics.kernels.base.step_info import (
     FACTORIZATIONS,
@@ -154,12 +154,12 @@ def choose_settings(settings, first, part, own):
 
     A barrier kappa gives a body that leaves a contact the speed sqrt(kappa / m), which is to be
     less than the accuracy. Friction slides at kappa / (F h) where it should stick, so that kappa
-    falls with the length h. No interval may raise it.
+    falls with the length h, in heaps, too.
     """
     for i in range(SETTINGS_SIZE):
         own.settings[i] = settings[first + i]
     own.settings[BARRIER] *= part * min(1.0, own.goal[SHARPNESS] / settings[BARRIER])
-    own.settings[HIGHEST_BARRIER] = own.settings[BARRIER]
+    own.settings[HEAP_BARRIER] = own.settings[BARRIER]
 
 
 @kernel
