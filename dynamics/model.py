@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import interrupts
 from dynamics.elsewhere import MODEL, refer
-from dynamics.errors import ConvergenceError, InconsistentStateError, UnknownNameError
+from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.settings import BARRIER
 from dynamics.kernels.stepping import step as kernel
@@ -563,8 +563,8 @@ class Model:
         Raises
         ------
         ConvergenceError
-            Where the step's equations were not solved, even cut into pieces. An overlap at the
-            start, or a joint beyond its limit there, is named first.
+            Where the step's equations were not solved, even cut into pieces. The error
+            names an overlap at the start, or a joint beyond its limit there, instead.
         """
         check_state(self, state, begins=True)
         if self.near is not None:
@@ -589,7 +589,8 @@ class Model:
                 None,
             )
         if bad != 0:
-            raise _failed(self, state, failure(self, bad, 0, state.time, info))
+            failed = failure(self, bad, 0, state.time, info)
+            raise contact_queries.failed_from(self, state, failed)
         kicked = after.data.copy() if space.first_order else None
         space.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
@@ -609,7 +610,7 @@ class Model:
                 bad = int(run.info[step_info.STATUS])
                 found = failure(self.near.named(run.near), bad, 0, state.time, run.info)
                 entry = self.near.entry(state)
-                raise _failed(entry.near.model, entry.state, found)
+                raise contact_queries.failed_from(entry.near.model, entry.state, found)
             after = run.whole(state.time + self.timestep)
         return after, self._reported(run.info, state, after)
 
@@ -679,12 +680,3 @@ def _share(energy_audit: str) -> float:
     if energy_audit not in signs:
         raise ValueError(f"energy_audit {energy_audit!r} is unknown; use one of {list(signs)}")
     return signs[energy_audit] * GIVEN
-
-
-def _failed(model: Model, state: State, error: ConvergenceError) -> ConvergenceError:
-    """Error of a step that failed, after what its start violates."""
-    try:
-        contact_queries.check_apart(model, state, contact_queries.CONSISTENT)
-    except InconsistentStateError as violated:
-        return ConvergenceError(f"{violated}. {error}", error.step, error.residual, error.name)
-    return error

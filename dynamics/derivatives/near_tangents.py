@@ -20,6 +20,7 @@ from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.collisions import broad_phase
 from dynamics.kernels.collisions.planes import BOTH, find_pressed, lay_idle, separate_contacts
 from dynamics.kernels.rows.curvature import STEP, nudge
+from dynamics.kinematics.contact_queries import failed_from
 from dynamics.kinematics.diagnosis import failure
 from dynamics.kinematics.near_models import NearModel
 from dynamics.kinematics.near_run import NearRun, Part
@@ -338,7 +339,9 @@ def near_step(model: Model, state: State, control: Float, wrench: Float) -> Near
     with interrupts.around(model.tables.callbacks), run:
         if run.advance(0, 1) == 0:
             bad = int(run.info[step_info.STATUS])
-            raise failure(models.named(run.near), bad, 0, state.time, run.info)
+            failed = failure(models.named(run.near), bad, 0, state.time, run.info)
+            start = models.entry(state)
+            raise failed_from(start.near.model, start.state, failed)
     step = step_between(model, run.parts[0], run.parts[1], state.time, entry is not None)
     return step if entry is None else replace(step, pressed=pressed_pairs(entry.near, entry.state))
 

@@ -24,6 +24,7 @@ from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.derivatives import contacts as contact_slopes
 from dynamics.kernels.derivatives import interval as kernel
 from dynamics.kernels.stepping import step as stepping
+from dynamics.kinematics.contact_queries import failed_from
 from dynamics.kinematics.coordinates import free_velocities
 from dynamics.kinematics.diagnosis import failure
 from dynamics.kinematics.joint_space import curvature_work
@@ -182,7 +183,7 @@ class Tangent:
             wrench, after.data, space.work, space.step_solver, info, False, None,
         )  # fmt: skip
         if bad != 0:
-            raise failure(model, bad, 0, state.time, info)
+            raise failed_from(model, state, failure(model, bad, 0, state.time, info))
         lengths = info[step_info.INFO_SIZE :][: int(info[step_info.INTERVALS])]
         sets = settings.reshape(-1, SETTINGS_SIZE)
         barriers, parts = sets[:, BARRIER] / sets[0, BARRIER], sets[:, FRICTION_PART]

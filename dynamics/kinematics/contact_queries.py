@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.errors import InconsistentStateError, UnknownNameError, check_model
+from dynamics.errors import (
+    ConvergenceError,
+    InconsistentStateError,
+    UnknownNameError,
+    check_model,
+)
 from dynamics.kernels.base import layout
 from dynamics.kernels.contacts.geometry import ROUND
 from dynamics.kinematics import loop_closure, posture_search
@@ -311,6 +316,15 @@ def check_apart(model: Model, state: State, most: float) -> None:
         )
 
 
+def failed_from(model: Model, state: State, error: ConvergenceError) -> ConvergenceError:
+    """Error of a step that failed: what its start violates, if anything, is the reason."""
+    try:
+        check_apart(model, state, CONSISTENT)
+    except InconsistentStateError as violated:
+        return ConvergenceError(str(violated), error.step, error.residual, error.name)
+    return error
+
+
 def _lengths(model: Model) -> Float:
     """Units of length of all touches and of dry friction, 1 of an angle."""
     return _constants(model, layout.CONTACT_LENGTH)
@@ -361,11 +375,18 @@ def separate(model: Model, state: State) -> State:
 
 
 def _separated(model: Model, state: State) -> State:
-    """`separate` by least moves alone."""
+    """`separate` by least moves alone.
+
+    Touches of planes count where a move would have the plane cross them: it could be that of the
+    plane alone otherwise, which `placed` undoes.
+    """
+    from scipy.sparse import vstack
+
     if model.near is not None:
         return _separate_near(model.near, state)
     after = _lifted(model, placed(model, state))
     weights, least = loop_closure.inverse_masses(model), loop_closure.LeastChange()
+    between = _plane_touches(model)
     for _ in range(ROUNDS):
         after = placed(model, after)
         found = look_at(model, after.data[None])[0]
@@ -373,8 +394,17 @@ def _separated(model: Model, state: State) -> State:
         g, G = loop_closure.equations(model, after, {})
         if over.size == 0 and loop_closure.is_closed(model, after, loop_closure.CLOSED):
             return after
-        rows, values = _stacked(model, g, G, over, found)
-        move = -least(rows, values, weights).reshape(-1, 6)
+        touches = _touch_rows(model, found)
+        while True:
+            rows = vstack([G, touches[over]]).tocsr()
+            short = found[over, 0] - APART * _lengths(model)[over]
+            move = -least(rows, np.concatenate([g, short]), weights)
+            then = found[:, 0] + touches @ move
+            crossed = np.setdiff1d(between[then[between] < 0.0], over)
+            if crossed.size == 0:
+                break
+            over = np.union1d(over, crossed)
+        move = move.reshape(-1, 6)
         part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))
         after.pose[:, :3] += part * move[:, :3]
         turned = rotation.from_rotation_vector(part * move[:, 3:])
@@ -445,8 +475,10 @@ def _ends(model: Model) -> NDArray[np.int64]:
 
 def _separate_near(models: NearModels, state: State) -> State:
     """`separate` of the near pairs, again while others come near and overlap."""
-    for _ in range(ROUNDS):
+    for k in range(ROUNDS):
         entry = models.entry(state)
+        if k and _is_apart(entry.near.model, entry.state):
+            return state
         after = _separated(entry.near.model, entry.state)
         if np.array_equal(after.data, entry.state.data):
             return state.copy()
@@ -455,21 +487,27 @@ def _separate_near(models: NearModels, state: State) -> State:
     return state
 
 
-def _stacked(model: Model, g: Float, G: Any, over: Any, found: Float) -> tuple[Any, Float]:
-    """Joints' rows and those of the touches that overlap."""
-    from scipy.sparse import csr_array, vstack
+def _is_apart(model: Model, state: State) -> bool:
+    """Whether no more overlap is left than `separate` may leave."""
+    try:
+        check_apart(model, state, LEFT)
+    except InconsistentStateError:
+        return False
+    return True
+
+
+def _plane_touches(model: Model) -> NDArray[np.int64]:
+    """Numbers of the touches of contacts that have a plane."""
+    found = [model.mechanism.contacts.get(name) for name, _ in model.tables.contact_touches]
+    return np.flatnonzero([one is not None and one.plane is not None for one in found])
+
+
+def _touch_rows(model: Model, found: Float) -> Any:
+    """Slopes of all gaps by small moves of the bodies, sparse, shape (touches, 6 n)."""
+    from scipy.sparse import csr_array
 
     n, ends = model.n_bodies, _ends(model)
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[float] = []
-    for i, k in enumerate(over):
-        for side, body in zip((0, 6), ends[k]):
-            if body < n:
-                rows += [i] * 6
-                columns += range(6 * body, 6 * body + 6)
-                values += list(found[k, 10 + side : 16 + side])
-    more = csr_array((values, (rows, columns)), shape=(over.size, 6 * n))
-    return vstack([G, more]).tocsr(), np.concatenate(
-        [g, found[over, 0] - APART * _lengths(model)[over]]
-    )
+    k, side = np.nonzero(ends < n)
+    columns = (6 * ends[k, side])[:, None] + np.arange(6)
+    values = found[k[:, None], 10 + 6 * side[:, None] + np.arange(6)]
+    return csr_array((values.ravel(), (np.repeat(k, 6), columns.ravel())), (len(ends), 6 * n))

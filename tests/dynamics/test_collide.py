@@ -458,6 +458,17 @@ def heap(n, shapes=(BALL,), seed=0, side=1, **options):
     return model, model.initial_state()
 
 
+@pytest.mark.parametrize("seed", [6, 9])
+def test_heaps_whose_cylinders_lie_on_boxes_are_moved_apart(seed):
+    # the plane lies between sharp rims, and overlaps by their rounding: it alone moved before
+    model, state = heap(20, SHAPES, seed=seed, side=3)
+    with pytest.raises(dy.InconsistentStateError, match="overlaps by"):
+        dy.simulate(model, state, 0.01)
+    apart = dy.separate(model, state)
+    assert np.abs(apart.pose - state.pose).max() < 0.05
+    dy.simulate(model, apart, 0.05)
+
+
 def test_steps_are_those_of_a_run():
     model, state = heap(3, SHAPES)
     motion = dy.simulate(model, state, 0.6)
