@@ -227,6 +227,51 @@ def test_bodies_at_rest_behind_one_whose_motion_is_prescribed_contradict_nothing
             factor.solve(other)
 
 
+@pytest.mark.parametrize("angle", [1e-2, 1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_force_between_nearly_parallel_rows_takes_large_multipliers(angle, count):
+    # rows (1, 0) and (1, a), the second twice: (0, f) = G^T y with y = f / a (-1, 1/2, 1/2)
+    graph = nx.Graph([("a", "body"), ("b", "body"), ("c", "body")])
+    along, across = np.array([[1.0, 0.0]]), np.array([[1.0, angle]])
+    rows = {("a", "body"): along, ("b", "body"): across, ("c", "body"): across}
+    system = saddle(graph, rows, {"body": [1.0, 1.0]}, symmetric=True)
+    b = np.zeros((system.shape[0], count))
+    for k in range(count):
+        system.split(b[:, k])["body"][1] = k + 1.0
+
+    x = system.factorize(redundant=True).solve(b[:, 0] if count == 1 else b)
+
+    passed = 1e4 * EPS  # residuals that are let through, see `graphsys.numeric.regularization`
+    for k, of_one in enumerate(x.reshape(-1, count).T):
+        found, force = system.split(of_one.copy()), k + 1.0
+        np.testing.assert_allclose(found["body"], 0.0, atol=passed * force / angle)
+        expected = force / angle * np.array([-1.0, 0.5, 0.5])
+        y = [found[label][0] for label in "abc"]
+        np.testing.assert_allclose(y, expected, atol=4.0 * passed * abs(expected[0]))
+
+
+@pytest.mark.parametrize(
+    "size,bodies,seed",
+    [(1, 8, 9), (1, 20, 6), (2, 2, 9), (2, 5, 1), (2, 12, 7), (3, 5, 2), (3, 12, 14), (6, 3, 14)],
+)
+def test_chains_with_nearly_dependent_rows_are_solved(size, bodies, seed):
+    """The last but one singular value is 1e-9 to 1e-11 of the largest: far above rounding."""
+    system, rng = held_chain(bodies, size, seed)
+    factor, matrix = system.factorize(redundant=True), system.to_dense()
+    refused = gs.SingularPivotError, gs.InaccurateSolutionWarning
+    pushed = np.zeros(system.shape[0])
+    system.split(pushed)["body", seed % bodies][:] = rng.normal(size=size)
+    for b in (pushed, matrix @ rng.normal(size=pushed.size)):
+        x = factor.solve(b)
+        largest = np.abs(matrix).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
+        assert np.abs(matrix @ x - b).max() <= 16 * EPS * largest
+        for apart in (1.0, 1e-5):
+            other = b.copy()
+            system.split(other)["joint", bodies][0] += apart
+            with pytest.raises(refused, match="contradict"):
+                factor.solve(other)
+
+
 def test_residuals_of_single_precision_do_not_pass_as_rounding():
     # regular, of condition 5e4: a residual of 1e4 epsilons, 1e-3, gave x[0] = -0.15
     A = np.array(
