@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -133,19 +133,26 @@ class Entry:
         Of the near model.
     watch : Watch or None
         None where the near pairs are to be found again.
+    ahead : tuple of int, or None
+        Near pairs of the step that followed in a motion: steps from there take them, too.
     """
 
     near: NearModel
     state: State
     watch: Watch | None
+    ahead: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearNumbers:
-    """Near pairs by their names, and the numbers of a state in their model: for pickles."""
+    """Near pairs by their names, and the numbers of a state in their model: for pickles.
+
+    ``ahead`` are those of `Entry.ahead`.
+    """
 
     names: tuple[Hashable, ...]
     data: Float
+    ahead: tuple[Hashable, ...] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -162,12 +169,16 @@ class NearMemory:
 
     def portable(self) -> NearNumbers:
         """What other models of the same mechanism understand."""
-        names = self.owner.candidates.names
-        return NearNumbers(tuple(names[k] for k in self.entry.near.pairs), self.entry.state.data)
+        names, ahead = self.owner.candidates.names, self.entry.ahead
+        return NearNumbers(
+            tuple(names[k] for k in self.entry.near.pairs),
+            self.entry.state.data,
+            None if ahead is None else tuple(names[k] for k in ahead),
+        )
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         kept = self.portable()
-        return NearNumbers, (kept.names, kept.data)
+        return NearNumbers, (kept.names, kept.data, kept.ahead)
 
 
 class NearModels:
@@ -380,10 +391,15 @@ class NearModels:
             if entry.state.time != state.time:
                 moved = entry.state.copy()
                 moved.time = state.time
-                entry = Entry(entry.near, moved, entry.watch)
+                entry = replace(entry, state=moved)
             if entry.watch is not None:
                 return entry
-            watch, pairs = self.look(entry.state.data, entry.near.n_bodies)
+            data, n = entry.state.data, entry.near.n_bodies
+            if entry.ahead is None:
+                watch, pairs = self.look(data, n)
+            else:  # what else may touch in one step: mostly nothing
+                watch, pairs = self.look(data, n, (1.0, 0.0))
+                pairs = tuple(sorted({*pairs, *entry.ahead}))
             near = self.of(pairs)
             return Entry(near, self.carried(entry.near, entry.state, near), watch)
         watch, pairs = self.look(state.data, self.model.n_bodies)
@@ -426,7 +442,11 @@ class NearModels:
             return None
         if not np.array_equal(kept.data[near.columns], state.data):
             return None
-        return Entry(near, near.state_of(kept.data.copy(), state.time), None)
+        numbers = self.candidates.numbers
+        ahead = None
+        if kept.ahead is not None:
+            ahead = tuple(sorted(numbers[name] for name in kept.ahead if name in numbers))
+        return Entry(near, near.state_of(kept.data.copy(), state.time), None, ahead)
 
     def whole(self, near: NearModel, state: State) -> State:
         """State of the whole model that remembers one of a near model."""
@@ -435,20 +455,27 @@ class NearModels:
         made.memory = NearMemory(self, made.data.tobytes(), Entry(near, state, None))
         return made
 
-    def search(self, watch: Watch | None = None, numbers: Ints = NO_PAIRS) -> Search:
+    def search(
+        self,
+        watch: Watch | None = None,
+        numbers: Ints = NO_PAIRS,
+        allowed: tuple[float, float] | None = None,
+    ) -> Search:
         """Search for near pairs that goes on from a watch, for `free` after its last use."""
         try:
             search = self._searches.pop()
         except IndexError:
             search = Search(self.shapes)
-        search.begin(STEPS, PART, watch, numbers)
+        search.begin(*(allowed or (STEPS, PART)), watch, numbers)
         return search
 
     def free(self, search: Search) -> None:
         """Take a search back, for other runs."""
         self._searches.append(search)
 
-    def look(self, data: Float, bodies: int) -> tuple[Watch, tuple[int, ...]]:
+    def look(
+        self, data: Float, bodies: int, allowed: tuple[float, float] | None = None
+    ) -> tuple[Watch, tuple[int, ...]]:
         """Find the near pairs, and the allowances for which they are all that may touch.
 
         Parameters
@@ -457,13 +484,15 @@ class NearModels:
             Numbers of a state whose first bodies are those of the whole model.
         bodies : int
             Bodies of the state.
+        allowed : (float, float), optional
+            Steps and part of allowances, by default `STEPS` and `PART`.
 
         Returns
         -------
         Watch
         tuple of int
         """
-        search = self.search()
+        search = self.search(allowed=allowed)
         watching.renew(search.arrays(), bodies, self.model.timestep, data)
         found = search.watch, search.pairs
         self.free(search)

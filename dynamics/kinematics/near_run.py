@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -346,10 +346,10 @@ def at_record(
     models: NearModels, parts: Sequence[Part], k: int, numbers: Float, time: float
 ) -> NearMemory:
     """Memory of the k-th record of some parts, without the node of its step."""
-    for part in parts:
-        if k < len(part.states):
-            break
-        k -= len(part.states)
+    places = iter((part, row) for part in parts for row in range(len(part.states)))
+    part, row = next(islice(places, k, None))
+    following = next(places, None)
+    ahead = None if following is None else following[0].pairs
     near = models.of(part.pairs)
-    state = near.state_of(part.states[k].copy(), time)
-    return NearMemory(models, numbers.tobytes(), Entry(near, state, None))
+    state = near.state_of(part.states[row].copy(), time)
+    return NearMemory(models, numbers.tobytes(), Entry(near, state, None, ahead))
