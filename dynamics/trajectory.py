@@ -380,7 +380,11 @@ class Trajectory:
         return np.asarray(np.sum(list(self.energies().values()), axis=0))
 
     def momentum(self) -> Float:
-        """Linear momentum, and angular momentum about the world's origin, shape (k, 6)."""
+        """Linear momentum, and angular momentum about the world's origin, shape (k, 6).
+
+        Of all bodies of the model, planes of `Mechanism.add_contact` included. Those of
+        `Mechanism.collide` are not: each takes up to a thousandth of a body's.
+        """
         return self.model.workspace.momenta(self.states, self.twists)
 
     def constraint_violation(self) -> Float:

@@ -136,6 +136,16 @@ def test_energy_never_grows_and_momentum_is_kept(seed):
     assert np.abs(momentum - momentum[0]).max() < 2e-3 * scale  # planes weigh a thousandth
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_planes_of_declared_pairs_have_what_bodies_lack_of_momentum(seed):
+    _, motion, scale = flying_together(seed, False)
+    linear, bodies = motion.momentum()[:, :3], motion.twists[:, : 6 * 8].reshape(-1, 8, 6)
+    alone = bodies[:, :, :3].sum(axis=1)  # of 1 kg each
+
+    np.testing.assert_allclose(linear, linear[[0]] * np.ones((len(linear), 1)), atol=1e-8 * scale)
+    assert 1e-5 * scale < np.abs(alone - alone[0]).max() < 4e-3 * scale
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_energy_with_that_of_planes_never_grows(seed):
     """Where they are not laid anew: rows are those of the start, and corners of a plane that turns
