@@ -42,9 +42,10 @@ NOISE = 100.0
 #: Residuals that pass without a word: machine epsilons, and a power of epsilon, 9e-6, that is less
 #: in single precision, where 1e4 epsilons are 1e-3.
 PASSED, PASSED_POWER = 1e4, 0.725
-#: Machine epsilons up to which residuals of bodies at rest are rounding, relative to all forces,
-#: multipliers too. Rows that contradict each other have multipliers of their residual over the
-#: regularization, so that the quotient is epsilon to the power `REGULARIZATION`, whatever it is.
+#: Machine epsilons up to which residuals of combined corrections are rounding, and those of bodies
+#: at rest relative to all forces, multipliers too. Rows that contradict each other have multipliers
+#: of their residual over the regularization, so that the quotient is epsilon to the power
+#: `REGULARIZATION`, whatever it is.
 AT_REST = 10.0
 
 
@@ -67,6 +68,7 @@ class Regularized(Factorization):
     equilibrates = False  # the regularization stands in what its rows scale with
     refines_rows = False  # its weak pivots are the regularization itself
     _all_wait = False
+    _refused: bool | None = None  # without regularization; None where that was not tried
 
     def factorize(self, values: Array, changed: Ints | None = None) -> Factorization:
         """Factorize a matrix; as `Factorization`, but dependent constraint rows are no failure.
@@ -82,7 +84,7 @@ class Regularized(Factorization):
         Regularized
             This one, or one in another order.
         """
-        self._plain = values
+        self._plain, self._refused = values, None
         graph = self.symbolic.graph
         scale, change = regularization(graph, values, self.eps**REGULARIZATION)
         regular = values.copy()
@@ -103,7 +105,7 @@ class Regularized(Factorization):
         """Solves with the factors, as `RegularizedSolver`."""
         solver = RegularizedSolver(
             self.symbolic, self.arena, None, self.pivot_ratio, self.weakest, self.fronts,
-            self.redundant, self._change, self._scale,
+            self.redundant, self._change, self._scale, self._is_singular,
         )  # fmt: skip
         solver.refine_with(values)
         return solver
@@ -153,6 +155,16 @@ class Regularized(Factorization):
             self.symbolic, self.dtype, threads=self.threads, refine_below=self._refine_below
         )
         return found.stable(values, compares=True)[0]
+
+    def _is_singular(self) -> bool:
+        """Whether the matrix is refused without regularization."""
+        if self._refused is None:
+            try:
+                self.exact(self._plain)
+                self._refused = False
+            except SingularPivotError:
+                self._refused = True
+        return self._refused
 
     def _redundant_rows(self) -> dict[int, int]:
         """Number of pivots of each node that are left to the regularization."""
@@ -280,11 +292,14 @@ class RegularizedSolver(Solver):
         From `Regularized`.
     change, scale : ndarray, shape (N,)
         What is added to the diagonal, and what pivots scale with: see `regularization`.
+    is_singular : callable
+        Whether the matrix as it is has no other factors, which would be more exact.
     """
 
     redundant: Mapping[Hashable, int]
     change: Array
     scale: Array
+    is_singular: Callable[[], bool]
 
     def judge(self, report: SolveReport) -> None:
         """Nothing: `_refine` has refused what contradicts itself, or warned of it."""
@@ -330,15 +345,9 @@ class RegularizedSolver(Solver):
             if stalled:
                 break
         passed = min(PASSED * eps, eps**PASSED_POWER)
-        if not worst <= passed and self.redundant:
-            if count > 1:
-                return self._one_by_one(matrix, flat, x, count, transposed)
-            found = self._combined(matrix, x, check, passed, eps, transposed)
-            if found is not None:
-                x, worst, more = found
-                steps += more
         if not worst <= passed:
             held = None
+            checks: list[Callable[[Array], tuple[Array, Array, float]]] = [check]
             one, other = (absolute.sums(side)[self.change != 0.0] for side in (False, True))
             alike = bool((np.abs(one - other) <= PASSED * eps * one).all())
             if self.redundant and alike:
@@ -359,9 +368,13 @@ class RegularizedSolver(Solver):
                 def check_at_rest(x: Array) -> tuple[Array, Array, float]:
                     return check(x, least)
 
+                checks.append(check_at_rest)
                 held = self._at_rest(x, check_at_rest, eps, count, transposed)
-                if held is None:
-                    held = self._combined(matrix, x, check_at_rest, AT_REST * eps, eps, transposed)
+            if held is None and self.redundant and self.is_singular():
+                if count > 1:
+                    return self._one_by_one(matrix, flat, x, count, transposed)
+                tries = (self._combined(matrix, x, one, eps, transposed) for one in checks)
+                held = next((found for found in tries if found is not None), None)
             if held is None:
                 self._tell(error, worst, eps, steps)
             else:
@@ -387,14 +400,13 @@ class RegularizedSolver(Solver):
         matrix: Matrix,
         x: Array,
         check: Callable[[Array], tuple[Array, Array, float]],
-        passed: float,
         eps: float,
         transposed: bool,
     ) -> tuple[Array, float, int] | None:
         """Refinement by generalized conjugate residuals, where rows are nearly dependent.
 
         A pivot below its regularization loses only their quotient of the residual per correction.
-        The residual is minimal over all corrections so far. None where it stays above ``passed``.
+        The residual is minimal over all corrections so far. None where more than rounding is left.
         """
         weight = 1.0 / np.sqrt(self.scale)
         none = np.zeros_like(x)
@@ -418,7 +430,7 @@ class RegularizedSolver(Solver):
             r, _, worst = check(x)
             if best is not None and not worst < before:
                 break
-            if worst <= passed:
+            if worst <= AT_REST * eps:
                 best = x, worst, k + 1
             if worst <= eps:
                 break
