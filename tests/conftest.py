@@ -93,3 +93,11 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_report_header():
     """Say where compiled kernels are kept."""
     return f"compiled kernels: {machine.folder()}"
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Close what a test has drawn: pyplot warns of more than 20 figures, in some later test."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
