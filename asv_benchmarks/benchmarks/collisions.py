@@ -21,8 +21,6 @@ import dynamics as dy
 from dynamics import rotation
 
 H, SECONDS = 0.01, 10.0
-#: Seconds of scenes that take minutes: from the first impacts on a step is cut into many intervals.
-SHORT = {"pile 200": 0.2, "balls 200": 2.0}
 WORLD = """<mujoco><option timestep="{h}" integrator="Euler" cone="elliptic"/><worldbody>
 <geom type="plane" size="50 50 1" friction="0.5 0 0"/>{bodies}</worldbody></mujoco>"""
 BODY = """<body name="b{i}" pos="{at}" quat="{turn}"><freejoint/>
@@ -195,13 +193,12 @@ class Collisions:
         except ImportError as error:
             raise NotImplementedError("mujoco is not installed") from error
         self.scene = scene(name)
-        self.seconds = SHORT.get(name, SECONDS)
 
     def time_simulate(self, name):
-        self.scene.ours(self.seconds)
+        self.scene.ours(SECONDS)
 
     def track_ratio_at_equal_step(self, name):
-        ours, theirs = in_turns(self.scene, 1, self.seconds)
+        ours, theirs = in_turns(self.scene, 1, SECONDS)
         return ours / theirs
 
 
@@ -229,7 +226,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("scenes", nargs="*", default=list(SCENES))
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--seconds", type=float, help="of motion, by default those of the table")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of motion")
     parser.add_argument("--depth", type=float, metavar="SECONDS", help="overlaps, in so many s")
     parser.add_argument("--loose", action="store_true", help="tolerances near MuJoCo's")
     chosen = parser.parse_args()
@@ -237,8 +234,8 @@ def main():
         return show_depths(chosen.scenes, chosen.depth)
     print("scene: ours, MuJoCo, us a step | ratio | iterations, intervals a step, sets, pairs")
     for name in chosen.scenes:
-        made, seconds = scene(name, chosen.loose), chosen.seconds or SHORT.get(name, SECONDS)
-        ours, theirs = in_turns(made, 1 if name in SHORT else chosen.rounds, seconds)
+        made, seconds = scene(name, chosen.loose), chosen.seconds
+        ours, theirs = in_turns(made, chosen.rounds, seconds)
         motion = made.ours(seconds)
         info, pairs = motion.info, max(len(part.pairs) for part in motion.parts)
         scale = 1e6 / info["steps"]
