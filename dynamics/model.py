@@ -44,7 +44,7 @@ Float = NDArray[np.float64]
 #: than the first in a second of motion, and 6 the last.
 SOFTER = ((1.0, 1.0), (1e2, 1.0), (1e4, 1.0), (1e3, 0.3))
 #: Barrier of contacts in heaps, over that of all others. With 10 and 1000, heaps of 200 shapes take
-#: 1.3 and 1.0 times the factorizations.
+#: 1.4 and 1.1 times the factorizations.
 IN_HEAPS = 100.0
 
 #: Largest work of joints and contacts in an interval, over the kinetic energies of its velocities
