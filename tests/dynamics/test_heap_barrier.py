@@ -18,7 +18,7 @@ CORNERS = 8
 
 
 def pairs_of_cubes(many, **options):
-    """Cubes on cubes, one pair beside the other, 1e-6 m over each other."""
+    """Pairs of cubes in a row, one cube 1e-6 m over the other."""
     mechanism = dy.Mechanism()
     mechanism.add_obstacle(dy.HalfSpace(), name="floor")
     cube = dy.Box(SIDE, SIDE, SIDE, mass=1.0)

@@ -91,6 +91,7 @@ from dynamics.kernels.contacts.rows import (
     start_list,
 )
 from dynamics.kernels.contacts.servo_ranges import stay_in_range
+from dynamics.kernels.interval.energy_balance import barrier_of
 from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.interval.planar import factorize_system
 from dynamics.kernels.interval.predictor import part_of_change
@@ -114,7 +115,6 @@ def interior_attempt(
     constant,
     program,
     # In:
-    least,
     h,
     spacing,
     settings,
@@ -130,14 +130,13 @@ def interior_attempt(
 ):  # fmt: skip
     """Solve the open islands of an interval from the guess x, c; iterations, or what went wrong.
 
-    Each is settled or lost then. ``least`` is the last barrier, over units of energy. At it
-    `path_newton` takes over: contacts whose friction is at its limit cost this method five to
-    fifteen iterations more.
+    Each is settled or lost then. At the last barrier `path_newton` takes over: contacts whose
+    friction is at its limit cost this method five to fifteen iterations more.
     """
     x, r, dx, kept, c, dc = work.x, work.r, work.dx, work.kept, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
-    found, last = pointer(info, NEAREST), groups_at_end(plan)
+    least, found, last = barrier_of(settings, info), pointer(info, NEAREST), groups_at_end(plan)
     if place_on_path(
         plan, constant, h, spacing, least, True, 0.0, node, motion, trial, work, found
     ):  # fmt: skip
@@ -329,8 +328,8 @@ def interior(
             part = 0.0
         else:
             done = interior_attempt(
-                plan, constant, program, least, h, spacing, settings, node, motion, trial, work,
-                solver, info,
+                plan, constant, program, h, spacing, settings, node, motion, trial, work, solver,
+                info,
             )  # fmt: skip
         if done == USER_FAILED:
             return done
