@@ -35,6 +35,7 @@ MENU = {
         "from_pytensor",
         "c_code",
         "robots",
+        "robot_files",
         "from_mujoco",
         "from_drake",
         "sensors",
@@ -53,7 +54,7 @@ MENU = {
     + [f"theory/{name}" for name in ("joints", "loops", "contacts", "galerkin", "*")]
     + ["papers"],
     "api": ["conventions"],
-    "benchmarks": ["alternatives", "robots_of_others"],
+    "benchmarks": ["alternatives", "robots_compared", "robots_of_others"],
     "developing": ["architecture", "benchmark_notes", "dependencies", "release", "changelog"],
 }
 PACKAGES = {
