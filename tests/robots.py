@@ -1,9 +1,9 @@
 """Table of robot files of others: `python -m tests.robots --out docs/robots_of_others.md`.
 
-Takes the files of those packages that are installed (example-robot-data, dm_control, gymnasium,
-gymnasium-robotics, metaworld, musclemimic_models, robosuite, robosuite-models, pybullet; and pin,
-mujoco to compare with) and those beside this checkout. Each
-is loaded, compared in a random posture if it is a tree, and simulated from there for ten seconds.
+Takes the files of the installed packages among example-robot-data, dm_control, gymnasium,
+gymnasium-robotics, metaworld, musclemimic_models, robosuite, robosuite-models and pybullet, and
+those in the folder next to this checkout. Each is loaded, compared with pin or mujoco in a random
+posture if it is a tree, and simulated from there for ten seconds.
 """
 
 import argparse
@@ -37,30 +37,34 @@ PATIENCE = 120
 PARTS = ("Unrecognized XML model type", "holds no body that moves")
 HEAD = """# Robot files of others
 
-`python -m tests.robots --out docs/robots_of_others.md` writes this page from the installed
-packages; the files themselves are not in this project. Each file is loaded with the options that
-the messages ask for, if any. Trees are compared with {oracles} in a random
-posture. Each mechanism is then simulated for ten seconds from there, with random rates, in steps of
-5 ms or the file's own if shorter.
+This page compares the robot files of several packages with {oracles}, and simulates
+them. `python -m tests.robots --out docs/robots_of_others.md` writes the page from the installed
+packages; the files themselves are not part of this project.
 
-- *difference*: the largest of total mass, frames of all links, joint-space inertia and the
-  accelerations of all bodies in free fall, each relative to its largest number. MuJoCo's `armature`
-  of bodies that turn freely, which is not supported, is off there, and tendons are taken off.
-  Point masses get 1e-8 of their moment about the joint, which shows in three files of Laikago.
-- *violation*: of the constraints in ten seconds, m or rad. Mechanisms with loops, couplings or
-  tendons start at rest in the posture of the file, closed and within their limits.
+A file that does not load unaided is loaded with the options that the error message names. Trees are
+compared in a random posture. Each mechanism is then simulated for ten seconds from this posture,
+with random rates, in steps of 5 ms, or of the file's time step if that is shorter.
+
+- *difference*: the largest difference in total mass, frames of all links, joint-space inertia and
+  accelerations of all bodies in free fall, each relative to its largest value. MuJoCo's `armature`
+  of free bodies, which is not supported, and tendons are removed before. Point masses get 1e-8 of
+  their moment about the joint, which shows in three files of Laikago.
+- *violation*: largest violation of the constraints in ten seconds, m or rad, or the error that
+  ended the run. Mechanisms with loops, couplings or tendons start at rest in the posture of the
+  file, with loops closed and joints within their limits.
 """
 COLUMNS = ("file", "loaded with", "bodies", "joints", "loops", "difference", "violation")
 MOTION = """## Motion compared with MuJoCo
 
-`python -m tests.robots --motion --out docs/robots_of_others.md` writes this part. Files move for
-0.25 s in the air under constant random commands of all their actuators: ours in steps of 0.5 ms,
-MuJoCo's by Runge and Kutta in steps of 0.02 ms. The columns have the largest distance between
-frames of bodies at the end and the largest way of one, m. Without limits commands are up to their
-full ranges, with limits up to a tenth. Motors that would accelerate their joint by more than 100
-rad/s² or m/s² alone get less: files of `robosuite` have ranges of up to 20 000 N m. MuJoCo's
-limits, dry friction and equalities are soft. Files that MuJoCo does not integrate stably in such
-steps have no row.
+`python -m tests.robots --motion --out docs/robots_of_others.md` writes this part. Each robot moves
+for 0.25 s in the air under constant random commands of all its actuators, in steps of 0.5 ms in
+`dynamics`, and of 0.02 ms in MuJoCo (RK4). An entry such as *1e-02 of 0.17* is the largest distance
+between frames of bodies at the end, and the largest distance that a frame moved, m.
+
+*Without limits*, commands are from their full ranges, *with limits* from a tenth of them. Commands
+that would accelerate a joint by more than 100 rad/s² or m/s² are reduced, because files of
+`robosuite` have ranges of up to 20 000 N m. MuJoCo's limits, dry friction and equalities are soft.
+Files that MuJoCo does not integrate stably in such steps have no row.
 """
 MOTION_COLUMNS = ("file", "actuators", "without limits", "with limits")
 

@@ -26,8 +26,8 @@ IDLE = {"visual", "collision", "material", "gazebo", "transmission", "mimic"}
 
 
 def package_files():
-    """Files of robots in installed packages and beside this checkout: kind, folder, paths."""
-    found = {"beside this checkout": (SHARED, sorted(SHARED.rglob("*.urdf")))}
+    """Files of robots in installed packages and next to this checkout: kind, folder, paths."""
+    found = {"next to this checkout": (SHARED, sorted(SHARED.rglob("*.urdf")))}
     places = {
         "example-robot-data": ("cmeel_pth", "cmeel.prefix/share/example-robot-data/robots"),
         "dm_control": ("dm_control", "dm_control"),

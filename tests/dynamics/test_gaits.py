@@ -36,7 +36,7 @@ def test_two_joints_per_leg_are_enough_for_a_trot():
 
 def test_a_robot_of_the_authors_trots():
     if not (SHARED / "a1.urdf").is_file():
-        pytest.skip("the models of others are not beside this checkout")
+        pytest.skip("the models of others are not next to this checkout")
     check(SHARED / "a1.urdf")
 
 

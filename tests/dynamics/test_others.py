@@ -20,7 +20,7 @@ def pinocchio():
 @pytest.mark.parametrize("name", ["a1.urdf", "atlas_simple.urdf", "exoskeleton.urdf"])
 def test_robots_beside_this_checkout_agree_with_pinocchio(pinocchio, name, base):
     if not (SHARED / name).is_file():
-        pytest.skip("the models of others are not beside this checkout")
+        pytest.skip("the models of others are not next to this checkout")
     mechanism, way, _, balls = loaded(SHARED / name, base=base)
 
     errors = beside_pinocchio(SHARED / name, mechanism, way, balls)

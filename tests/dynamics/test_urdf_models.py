@@ -271,7 +271,7 @@ def test_followers_with_quotes_in_their_names_are_saved(tmp_path):
 def test_models_of_others_move_for_ten_seconds(name, base):
     path = SHARED / name
     if not path.is_file():
-        pytest.skip("the models of others are not beside this checkout")
+        pytest.skip("the models of others are not next to this checkout")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LoadWarning)
         model = dy.load(path, base=base).finalize(0.01)
@@ -293,7 +293,7 @@ def test_models_of_others_move_for_ten_seconds(name, base):
 )
 def test_models_of_others_load_assemble_and_move(name, base, bodies, mass):
     if not (SHARED / name).is_file():
-        pytest.skip("the models of others are not beside this checkout")
+        pytest.skip("the models of others are not next to this checkout")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LoadWarning)
         mech = dy.load(SHARED / name, base=base)
