@@ -90,7 +90,7 @@ def read_motion(path: str | Path) -> dict[str, Array]:
     Raises
     ------
     ValueError
-        Where the file holds something else, or more than it may.
+        If the file holds something else, or more than it may.
     """
     size = Path(path).stat().st_size
     try:

@@ -29,34 +29,34 @@ def check_model(model: Any, label: str) -> None:
 
 
 class UnknownNameError(KeyError):
-    """A name is that of no body, joint, force or contact of the mechanism."""
+    """No body, joint, force or contact of the mechanism has the name."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
 class InconsistentStateError(ValueError):
-    """A state violates the joints and cannot be made to fulfil them."""
+    """A state violates joints or limits, and no nearby state satisfies them."""
 
 
 class ConvergenceError(ArithmeticError):
-    """A step's equations were not solved; the state before the step is kept.
+    """The equations of a step could not be solved; the state before the step is kept.
 
     Parameters
     ----------
     message : str
-        The full sentence: which body or joint, which step, which residual, what to do.
+        The full message: body or joint, step, residual, and what to do.
     step : int
         Number of the step, from 0.
     residual : float
-        Largest residual that was reached.
+        Largest residual after the last iteration.
     name : hashable
         Label of the body or joint with that residual.
 
     Attributes
     ----------
     trajectory : Trajectory or None
-        The motion before the step, where it was recorded.
+        The motion before the step, if it was recorded.
     """
 
     def __init__(

@@ -84,38 +84,40 @@ class Parts(UserDict[Hashable, Part]):
 
 @refer(MECHANISM)
 class Mechanism:
-    """Bodies, joints and forces under names, in the order they were added.
+    """Bodies, joints, forces and contacts by name, in the order in which they were added.
 
     Parameters
     ----------
     gravity : array_like, shape (3,), optional
-        Acceleration in the world's frame, m/s^2.
+        Acceleration in the world frame, m/s^2.
 
     Attributes
     ----------
     world : World
         The inertial frame, parent or child of any joint.
     bodies, joints, couplings, tendons, springs, thrusters, wrenches, potentials, contacts : mapping
-        By name. The length of a tendon is a joint of its name, too.
+        Parts by name. The length of a tendon is also a joint with its name.
     scenery : dict of Geometry
-        By name: geometry of the world that is drawn and touches nothing, as the base of a robot
+        Geometry of the world by name that is drawn and touches nothing, such as the base of a robot
         file. It may be added to at any time.
     obstacles : mapping of Geometry
-        By name: static geometry of the world that bodies of `collide` touch: see `add_obstacle`.
+        Static geometry of the world by name that bodies of `collide` touch: see `add_obstacle`.
     collisions : list of Collision
-        What calls of `collide` let touch.
+        Arguments of the calls of `collide`.
     pair_numbers : dict of dict
-        Numbers of their pairs, by name, that `variant` changed.
+        Numbers of pairs of `collide`, by name, that `variant` changed.
     frames : dict of Frame
-        Named frames on bodies, as the links of a robot file; their names are apart from the others.
+        Named frames on bodies, such as the links of a robot file. A frame may have the name of a
+        body or joint.
     actuators : dict of Actuator
         Motors of a robot file by name: see `Model.controls`.
     keyframes : dict of Keyframe
         Postures of a robot file by name: see `Model.keyframe`.
     sensors : dict of Sensor
-        By name: see `add_sensor`. They change no motion.
+        Sensors by name: see `add_sensor`. They do not affect the motion.
     report : LoadReport or None
-        Table of what `dynamics.load` read, changed and left out; None where no file was read.
+        Table of the elements that `dynamics.load` read, changed and left out; None if no file was
+        read.
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
@@ -155,7 +157,7 @@ class Mechanism:
         Parameters
         ----------
         shape : Shape, optional
-            Gives mass and inertia where ``mass=`` and ``inertia=`` do not.
+            Provides mass and inertia if ``mass=`` and ``inertia=`` are not given.
         name : hashable, optional
             By default ``"body 0"`` and so on.
         **options
@@ -169,7 +171,7 @@ class Mechanism:
         Raises
         ------
         ValueError
-            For a name in use, or a mass or inertia that no body has.
+            For a name in use, or an invalid mass or inertia.
         """
         name = f"body {len(self.bodies)}" if name is None else name
         self._check_open(f"add body {name!r}")
@@ -180,7 +182,7 @@ class Mechanism:
         return made
 
     def add_joint(self, joint: Joint) -> Joint:
-        """Add a joint, made by `Revolute` and its like.
+        """Add a joint, made by `Revolute` or a similar function.
 
         Parameters
         ----------
@@ -193,11 +195,11 @@ class Mechanism:
         Raises
         ------
         ValueError
-            For a name in use, and where it holds bodies of a contact rigidly.
+            For a name in use, and if it connects the two bodies of a contact rigidly.
         UnknownNameError
-            Where it holds a body of another mechanism.
+            If it holds a body of another mechanism.
         TypeError
-            Where it is no joint.
+            If it is not a joint.
         """
         if not isinstance(joint, Joint):
             raise TypeError(
@@ -223,21 +225,22 @@ class Mechanism:
         *,
         name: Hashable = None,
     ) -> Coupling:
-        """Let the coordinate of a joint follow another's: ``q_follower = ratio q_leader + offset``.
+        """Couple the coordinates of two joints: ``q_follower = ratio q_leader + offset``.
 
-        Gears, belts, racks and the fingers of a gripper, without their mass; the torque between
-        the joints is what the equation asks for (theory/joints (12), (13)).
+        Models gears, belts, racks and the fingers of a gripper without their mass. The torque
+        between the joints is the multiplier of this constraint (theory/joints (12), (13)).
 
         Parameters
         ----------
         leader, follower : Joint or hashable
-            Of one coordinate each, anywhere in the mechanism, or their names.
+            Joints with one coordinate each, anywhere in the mechanism, or their names.
         ratio : float, optional
-            rad or m of the follower over rad or m of the leader. Two hinges may wind on without
-            end. Where it is no ratio of whole numbers, as of teeth, the lower one up to 1000, the
-            slide of a tendon ``"<name> turns"`` counts the turns of the leader.
+            Coordinate of the follower per coordinate of the leader, rad or m each. Two hinges may
+            turn without limit. If the ratio is not a ratio of whole numbers with a denominator up
+            to 1000, like that of teeth, a helper tendon ``"<name> turns"`` counts the turns of the
+            leader.
         offset : float, optional
-            Coordinate of the follower where the leader's is 0, rad or m.
+            Coordinate of the follower at zero coordinate of the leader, rad or m.
         name : hashable, optional
             By default ``"a~b"`` for joints a and b.
 
@@ -248,8 +251,8 @@ class Mechanism:
         Raises
         ------
         ValueError
-            For a name in use, joints that have not one coordinate, a joint with itself, a ratio
-            that is 0 or not finite.
+            For a name in use, joints that do not have exactly one coordinate, a joint with itself,
+            and a ratio that is 0 or not finite.
         UnknownNameError
             For joints of another mechanism.
         """
@@ -286,44 +289,46 @@ class Mechanism:
         divisors: Iterable[float] | None = None,
         **options: Any,
     ) -> Joint:
-        """Add a length that several joints, or points of bodies, make together.
+        """Add a tendon: a length defined by joint coordinates or by points of bodies.
 
-        ``length = offset + sum(factor q) + sum of the distances between points of the path``. Its
-        springs, dampers, limits, friction, rotor, motor and servo are those of a joint. Forces
-        along the length pull all joints and bodies that make it (theory/joints (17)).
+        ``length = offset + sum(factor q) + sum of the distances between points of the path``.
+        Springs, dampers, limits, friction, rotor, motor and servo act along the length as along the
+        coordinate of a joint, and their force acts on all joints and bodies that define it
+        (theory/joints (17)).
 
         Parameters
         ----------
         joints : mapping, optional
-            Factors by joint, each of one coordinate: MJCF's fixed tendons. Where several hinges may
-            wind on, and their factors are no whole multiples of the least one, slides of tendons
-            ``"<name> turns of <joint>"`` count the turns of all but the first. With ``length=``
-            hinges have to stay within one turn of 0.
+            Factors by joint, each with one coordinate: MJCF's fixed tendons. If several hinges may
+            turn without limit, and their factors are not whole multiples of the smallest one,
+            helper tendons ``"<name> turns of <joint>"`` count the turns of all but the first. With
+            ``length=`` hinges must stay within one turn of 0.
         path : iterable of (Body, world or hashable, array_like) or Wrap, optional
-            Points in the frames of bodies, m, between which the tendon is straight or runs around
-            a `Wrap`: MJCF's spatial tendons. Or several such lists.
+            Points in the frames of bodies, m, between which the tendon is straight or runs around a
+            `Wrap`: MJCF's spatial tendons. Or several such lists.
         name : hashable, optional
             By default ``"tendon 0"`` and so on.
         offset : float, optional
-            Added to the length, m, or rad where all joints are hinges.
+            Added to the length, m, or rad if all joints are hinges.
         length : float, optional
-            That never changes, as of a stiff cable; the joint then has no coordinate, and takes no
+            Constant length, as of a stiff cable; the joint then has no coordinate and takes no
             options.
         divisors : iterable of float, optional
-            Of the lengths of these lists, as of pulleys; by default 1.
+            Divisors of the lengths of these lists, as for pulleys; by default 1.
         **options
-            Of a `Prismatic` joint along the length: ``stiffness``, ``rest``, ``damping``,
+            Options of a `Prismatic` joint along the length: ``stiffness``, ``rest``, ``damping``,
             ``limits``, ``friction``, ``armature``, ``actuated``, ``servo`` and so on.
 
         Returns
         -------
         Joint
-            Of the tendon's name: `Model.joint` and `Trajectory.joint` return its length.
+            Joint with the tendon's name: `Model.joint` and `Trajectory.joint` return its length.
 
         Raises
         ------
         ValueError
-            For a name in use, joints that have not one coordinate, and a path of one body.
+            For a name in use, joints that do not have exactly one coordinate, and a path on a
+            single body.
         UnknownNameError
             For joints and bodies of another mechanism.
         """
@@ -355,7 +360,7 @@ class Mechanism:
         return given
 
     def add_force(self, force: Force) -> Force:
-        """Add a spring between two points, a thruster, or a force or potential of yours.
+        """Add a spring, a thruster, or a force or potential from your own function.
 
         Parameters
         ----------
@@ -370,9 +375,9 @@ class Mechanism:
         ValueError
             For a name in use.
         UnknownNameError
-            Where it holds a body of another mechanism.
+            If it acts on a body of another mechanism.
         TypeError
-            Where it is none of these.
+            If it is none of these.
         """
         if not isinstance(force, (Spring, Wrench, Potential, Thruster)):
             raise TypeError(
@@ -402,21 +407,21 @@ class Mechanism:
         name: Hashable = None,
         **options: Unpack[ContactOptions],
     ) -> Contact:
-        """Let two bodies touch; by default a body and the ground, the half-space z < 0.
+        """Add a contact of two bodies; by default of a body and the ground, the half-space z < 0.
 
-        Spheres, capsules and boxes touch half-spaces and spheres, capsules also capsules, by their
-        distance. Any other two convex shapes (boxes, cylinders, hulls of points) touch a plane
-        between them, a light body ``"<name> plane"`` of its own.
+        Spheres, capsules and boxes touch half-spaces and spheres, and capsules touch capsules, at
+        their closest points. All other pairs of convex shapes (boxes, cylinders, hulls of points)
+        touch a separating plane between them, a light helper body ``"<name> plane"``.
 
         Parameters
         ----------
         body : Body or hashable
-            Or its name.
+            Body or its name.
         against : Body, world or hashable, optional
-            Likewise.
+            The other body, or its name.
         name : hashable, optional
         **options
-            Shapes, coefficients and cone of friction.
+            Shapes, friction, restitution, compliance and so on.
 
         Returns
         -------
@@ -425,10 +430,10 @@ class Mechanism:
         Raises
         ------
         ValueError
-            For a name in use, bodies that are rigidly joined, negative coefficients, and pairs of
-            shapes that are not offered.
+            For a name in use, bodies that are rigidly connected, negative coefficients, and
+            unsupported pairs of shapes.
         UnknownNameError
-            Where it is no body of this mechanism.
+            If it is not a body of this mechanism.
         """
         body, against = self._end(body), self._end(against)
         name = f"{against.name}|{body.name}" if name is None else name
@@ -455,19 +460,19 @@ class Mechanism:
         position: ArrayLike = (0.0, 0.0, 0.0),
         orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
     ) -> Frame:
-        """Add a named frame, as the tip of a foot; also after `finalize`, as it changes no motion.
+        """Add a named frame, such as the tip of a foot; possible after `finalize`, too.
 
         Parameters
         ----------
         name : hashable
-            Of no other frame.
+            Not the name of another frame.
         on : Body, Frame, world or hashable
-            What it moves with, and whose frame its place is given in. A name means the frame of
-            this name, such as that of a link, or else the body.
+            Body or frame that carries it, in whose frame its pose is given. A name means the frame
+            with this name, such as that of a link, or else the body.
         position : array_like, shape (3,), optional
-            Of its origin, m.
+            Position of its origin, m.
         orientation : array_like, shape (4,), optional
-            The new frame to the other one, scalar first.
+            Orientation, new frame to the other one, scalar first.
 
         Returns
         -------
@@ -476,9 +481,9 @@ class Mechanism:
         Raises
         ------
         ValueError
-            For the name of another frame, and numbers that make no place.
+            For the name of another frame, and an invalid pose.
         UnknownNameError
-            Where there is no such body or frame.
+            If there is no such body or frame.
         """
         if name in self.frames:
             raise ValueError(f"there is a frame {name!r}; give this one another name")
@@ -501,7 +506,7 @@ class Mechanism:
         return self.frames[name]
 
     def add_sensor(self, sensor: Measuring) -> Measuring:
-        """Add a sensor, which `Sensors` read; also after `finalize`, as it changes no motion.
+        """Add a sensor, to be read by `Sensors`; possible after `finalize`, too.
 
         Parameters
         ----------
@@ -515,11 +520,11 @@ CentroidalSensor
         Raises
         ------
         ValueError
-            For the name of another sensor, and a joint without what is measured.
+            For the name of another sensor, and a joint that does not have the quantity.
         UnknownNameError
-            Where there is no body, frame or joint that it names.
+            If it names an unknown body, frame or joint.
         TypeError
-            Where it is no sensor.
+            If it is not a sensor.
         """
         check_sensor(sensor, self)
         if sensor.name in self.sensors:
@@ -541,16 +546,16 @@ CentroidalSensor
         Parameters
         ----------
         shape : Shape, HalfSpace, Geometry or array_like, shape (k, 3)
-            A geometry has its own place and surface. Of points it is the convex hull. Points, and
-            a half-space's point and normal, are in the frame of the shape.
+            A geometry has its own pose and surface. Points stand for their convex hull. Points, and
+            point and normal of a half-space, are in the frame of the shape.
         name : hashable, optional
             By default ``"obstacle 0"`` and so on.
         position : array_like, shape (3,), optional
-            Origin of the shape's frame in the world, m.
+            Position of the shape's frame in the world, m.
         orientation : array_like, shape (4,), optional
-            The shape's frame to the world, scalar first.
+            Orientation, shape to world, scalar first.
         friction : float, optional
-            Coefficient of sliding friction; of two surfaces the larger one counts, up to 1000.
+            Coefficient of sliding friction, up to 1000; two surfaces have the larger of theirs.
 
         Returns
         -------
@@ -559,9 +564,9 @@ CentroidalSensor
         Raises
         ------
         ValueError
-            For a name in use, and a coefficient that makes no sense.
+            For a name in use, and a coefficient that is invalid.
         TypeError
-            Where it is no shape.
+            If it is not a shape.
         """
         name = f"obstacle {len(self.obstacles)}" if name is None else name
         self._check_open(f"add obstacle {name!r}")
@@ -597,33 +602,33 @@ CentroidalSensor
         bottom: float | None = None,
         friction: float = 0.5,
     ) -> list[Geometry]:
-        """Add a height field that bodies of `collide` touch: two prisms for each cell.
+        """Add a height field that bodies of `collide` touch: two triangular prisms per cell.
 
         Parameters
         ----------
         x : array_like, shape (n,)
-            Coordinates of the grid, ascending, m.
+            x coordinates of the grid, ascending, m.
         y : array_like, shape (m,)
-            Likewise.
+            y coordinates of the grid, ascending, m.
         heights : array_like, shape (n, m)
-            At these points, m.
+            Heights at the grid points, m.
         name : str, optional
-            Prisms are obstacles ``"terrain 0"`` and so on.
+            Name of the field; its prisms are obstacles ``"terrain 0"`` and so on.
         bottom : float, optional
             Height of the underside, m; by default a tenth of the field's width below the lowest
             point.
         friction : float, optional
-            Coefficient of sliding friction; of two surfaces the larger one counts, up to 1000.
+            Coefficient of sliding friction, up to 1000; two surfaces have the larger of theirs.
 
         Returns
         -------
         list of Geometry
-            One for each prism.
+            One per prism.
 
         Raises
         ------
         ValueError
-            For a grid that does not ascend, a name in use, and numbers that make no sense.
+            For a grid that does not ascend, a name in use, and numbers that are invalid.
         """
         field = checked_field(x, y, heights, bottom, f"terrain {name!r}")
         check_coefficients(f"terrain {name!r}", {"friction": friction})
@@ -654,44 +659,44 @@ CentroidalSensor
         pairs: Mapping[tuple[str, str], Mapping[str, float]] | None = None,
         apart: Iterable[tuple[str, str]] = (),
     ) -> None:
-        """Let every two shapes touch, without a contact for each pair: the model finds near pairs.
+        """Let all pairs of shapes touch; the model finds the near pairs itself.
 
-        Shapes are the collision shapes of bodies, or else their own shape, and the world's
-        obstacles. Left out are pairs of bodies that a joint connects, directly or by bodies without
-        shapes, or that fixed joints hold together, pairs with a contact of their own, and those
-        whose ``contype`` and ``conaffinity`` do not meet. It may be called again for other bodies;
-        the first call that lets a pair touch gives its options.
+        The shapes are the collision shapes of bodies, or else their own shape, and the obstacles of
+        the world. Left out are pairs of bodies that a joint connects, directly or through bodies
+        without shapes, or that fixed joints connect, pairs with a contact from `add_contact`, and
+        those whose ``contype`` and ``conaffinity`` do not match. It may be called again for other
+        bodies; the first call that includes a pair defines its options.
 
         Parameters
         ----------
         bodies : iterable of Body, world or hashable, optional
-            Bodies or their names; by default all, also those that are added later.
+            Bodies or their names; by default all, including those that are added later.
         against : iterable of Body, world or hashable, optional
-            What these touch; by default each other and the world.
+            Bodies that these touch; by default each other and the world.
         without : iterable of pairs of Body, world or hashable, optional
-            Pairs that are left out: bodies, the world, or their names and those of obstacles.
+            Pairs that are left out: bodies, the world, or names of bodies and obstacles.
         neighbors : bool, optional
-            Whether bodies that a joint connects touch, too.
+            Whether bodies that a joint connects also touch each other.
         friction, torsional, rolling : float, optional
-            Coefficients as of `add_contact`; by default the larger ones of both shapes, whose
-            friction is 0.5 if a robot file says nothing else.
+            Coefficients as for `add_contact`; by default the larger ones of both shapes. The
+            friction of a shape is that of the robot file, or 0.5.
         restitution : float, optional
-            As of `add_contact`; refused where shapes touch a plane between them.
+            As for `add_contact`; not supported for shapes with a separating plane.
         compliance : float, optional
             m/N; 0 is rigid.
         cone : "round" or int, optional
-            As of `add_contact`.
+            As for `add_contact`.
         pairs : mapping, optional
             Coefficients (``friction``, ``torsional``, ``rolling``) by the names of two geometries
-            that touch whatever filters, neighbours and ``without`` say, as MJCF's ``<pair>``.
+            that touch regardless of filters, neighbours and ``without``, as MJCF's ``<pair>``.
         apart : iterable of pairs of str, optional
-            Pairs of labels of geometries (`Geometry.labels`) that are left out, as the shapes of
-            two links where several links are one body.
+            Pairs of labels of geometries (`Geometry.labels`) that are left out, such as the shapes
+            of two links that are merged into larger bodies.
 
         Raises
         ------
         ValueError
-            For coefficients that make no sense.
+            For invalid coefficients.
         UnknownNameError
             For a body of another mechanism.
 
@@ -739,15 +744,15 @@ CentroidalSensor
         contacts: str | None = None,
         **options: Unpack[ModelOptions],
     ) -> Model:
-        """Make the tables that a simulation runs on; the mechanism takes no changes from then on.
+        """Make the model of the mechanism, which cannot be changed afterwards.
 
         Parameters
         ----------
         timestep : float, optional
             s.
         contacts : {"auto"}, optional
-            Let every two shapes touch, by `collide` without options unless it was called before.
-            By default bodies touch as by `add_contact` and `collide`.
+            Let all pairs of shapes touch: calls `collide` without options unless it was called
+            before. By default only contacts of `add_contact` and `collide` act.
         **options
             Order, tolerances and checks of the steps.
 
@@ -758,7 +763,7 @@ CentroidalSensor
         Raises
         ------
         ValueError
-            For parts that make no model, by the label of one of them.
+            If the parts do not make a model, with the label of one of them.
         """
         if contacts not in (None, "auto"):
             raise ValueError(f'contacts is {contacts!r}, and must be "auto" or None')
@@ -786,7 +791,7 @@ CentroidalSensor
                 parts.fixed = True
 
     def copy(self) -> Mechanism:
-        """Return another mechanism of the same parts, which takes changes.
+        """Return another mechanism with the same parts, which can be changed.
 
         Returns
         -------

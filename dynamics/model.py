@@ -55,7 +55,7 @@ GIVEN = 0.05
 
 @refer(MODEL)
 class Model:
-    """Tables, symbolic factorization and settings of a mechanism; never changes.
+    """Tables, symbolic factorization and settings of a mechanism; a model never changes.
 
     Parameters
     ----------
@@ -64,35 +64,38 @@ class Model:
         s.
     integrator : {"variational"}, optional
     form : {"second order", "first order"}, optional
-        What momenta mean at nodes: the half-kick form, or the papers' (Bruedigam et al. 2023):
-        ``p_k = M v_k-1``, all of a node's impulse after it. From the same discrete start the
-        positions are the same; a start of given velocities is half a kick off, which makes the
-        papers' form first order. `simulate` has an option for the start that they print. Reported
+        Definition of the momenta at nodes. "second order" has half of a node's impulse before and
+        half after the node. "first order" is the form of the papers (Bruedigam et al. 2023): ``p_k
+        = M v_k-1``, with the whole impulse after the node. From the same discrete start both give
+        the same positions; from given velocities the papers' form differs by half an impulse, which
+        makes it first order. `simulate` has an option for the start that the papers print. Reported
         velocities are then those of the last interval.
     tolerance : float, optional
-        Of Newton's method: error of velocities over the largest, or over the unit of speed where
-        that is more, and of constraints over the unit of length, or in rad. By default 5e-12,
-        1e-11 at order 4. The units are the mechanism's own: lengths and masses
-        of its bodies, and speeds of their fall.
+        Tolerance of Newton's method: error of velocities relative to the largest one, or to the
+        unit of speed if that is larger, and of constraints relative to the unit of length, or in
+        rad. By default 5e-12, and 1e-11 at order 4. The units are characteristic lengths, masses
+        and falling speeds of the mechanism's bodies (theory/step).
     largest_turn : float, optional
-        Angle in rad by which bodies may turn in one interval of a step: 0.17 at order 2, 0.6 at 4,
-        1.2 at 6. With contacts their mean, weighted by kinetic energy, and 0.6 for any one.
+        Largest rotation of a body in one interval of a step, rad: by default 0.17 at order 2, 0.6
+        at order 4, 1.2 at order 6. With contacts it bounds the mean, weighted by kinetic energy,
+        and 0.6 bounds each body.
     order : {2, 4, 6}, optional
-        Of accuracy over the time step: see `dynamics.tables.galerkin`.
+        Order of accuracy in the time step: see `dynamics.tables.galerkin`.
     barrier : float, optional
-        Accuracy of contacts, over the unit of energy of each: a body that rests on one contact
-        hovers ``barrier`` of its unit of length off. `Model.barrier` returns the product in J.
-        In heaps, where 200 contacts or more act between bodies, it is 100 times as large. A step
-        that cannot be solved is solved with one 100 or 10 000 times as large, if that helps, or one
-        1000 times as large and 0.3 of all friction. `StepInfo.softening` and `StepInfo.friction`
-        report both.
+        Accuracy of contacts, relative to the unit of energy of each: a body that rests on one
+        contact hovers ``barrier`` times its unit of length above it. `Model.barrier` returns the
+        product in J. In heaps, with 200 contacts or more between bodies, it is 100 times as large.
+        If a step cannot be solved, it is solved with a barrier 100 or 10 000 times as large, or
+        with one 1000 times as large and 0.3 of all friction. `StepInfo.softening` and
+        `StepInfo.friction` report both.
     contact_tolerance : float, optional
-        Largest residual of a step with contacts, over units of momentum, speed and energy.
+        Largest residual of a step with contacts, relative to the units of momentum, speed and
+        energy.
     energy_audit : {"error", "warn", "off"}, optional
-        Joints, contacts, limits and dry friction give no energy. A step is cut if they raise the
-        kinetic energy by more than a tenth in one interval, or the energy by a twentieth of the
-        largest kinetic energy in any number of them. If cuts do not help, the step fails
-        (``"error"``), or it is taken and a `RuntimeWarning` names the bodies (``"warn"``).
+        Joints, contacts, limits and dry friction cannot produce energy. A step is divided if they
+        raise the kinetic energy by more than a tenth in one interval, or the energy by a twentieth
+        of the largest kinetic energy in any number of intervals. If this does not help, the step
+        fails (``"error"``), or is accepted and a `RuntimeWarning` names the bodies (``"warn"``).
         `StepInfo` reports both as ``unexplained_energy`` and ``accumulated_energy``.
 
     Attributes
@@ -102,15 +105,15 @@ class Model:
     tables : Tables
     symbolic : graphsys.Symbolic
     stiff : tuple of str
-        Springs and dampers too stiff for the time step, which are taken implicitly and lose what
-        energy they hold: see `dynamics.tables.stiffness`.
+        Springs and dampers too stiff for the time step, which are integrated implicitly and
+        dissipate the energy that they store: see `dynamics.tables.stiffness`.
     late_at : int
-        Place in `State.contacts` of what states keep of the forces that are taken implicitly.
+        Place in `State.contacts` of the numbers of implicit forces.
     near : NearModels or None
-        Models of the pairs of shapes that are near each other, where the mechanism has `collide`.
+        Models for the pairs of shapes that are near each other, if the mechanism has `collide`.
     nodes : ndarray of float, shape (nodes,)
-        Parts of a step at which controls that vary are asked for: its middle at order 2, Lobatto's
-        nodes beyond.
+        Times within a step, as fractions, at which varying controls are evaluated: its middle at
+        order 2, Lobatto's nodes at orders 4 and 6.
     """
 
     def __init__(
@@ -215,7 +218,7 @@ class Model:
     # States
 
     def state_of(self, data: Float, time: float = 0.0) -> State:
-        """State that looks at an array of `state_size` numbers, as one after steps of one interval.
+        """State that is a view of an array of `state_size` numbers, as after steps of one interval.
 
         Parameters
         ----------
@@ -230,10 +233,10 @@ class Model:
         return State(data, self.n_bodies, self.n_rows, time, interval)
 
     def initial_state(self) -> State:
-        """Bodies where joints put them, all coordinates 0 or at the limit next to it, at rest.
+        """State at rest with all joint coordinates 0, or at the nearest limit.
 
-        Loops close within the limits of their joints, if such a posture is found; a motion refuses
-        to begin with another.
+        Loops close within the limits of their joints if such a posture is found. Otherwise
+        `simulate` refuses to start from this state.
 
         Returns
         -------
@@ -242,7 +245,7 @@ class Model:
         Raises
         ------
         InconsistentStateError
-            Where loops cannot be closed.
+            If loops cannot be closed.
         """
         state = loop_closure.initial_state(self)
         within = posture_search.within_limits(self, state, {}, {})
@@ -257,15 +260,15 @@ class Model:
         joints: Mapping[Hashable, ArrayLike] | None = None,
         velocities: Mapping[Hashable, ArrayLike] | None = None,
     ) -> State:
-        """Nearest state with closed loops and with the named joints at the given coordinates.
+        """Nearest state with closed loops, and with named joints at given coordinates.
 
-        Where other joints of loops are then beyond their limits, as in a mirrored branch, it is a
-        state within them if one is found.
+        If other joints of loops are then beyond their limits, as in a mirrored branch, a state
+        within the limits is returned if one is found.
 
         Parameters
         ----------
         state : State
-            Left as it is.
+            Not changed.
         joints, velocities : mapping, optional
             Coordinates by name of joint, and their rates.
 
@@ -276,7 +279,7 @@ class Model:
         Raises
         ------
         InconsistentStateError
-            Where there is none, naming the joint that stays open.
+            If there is no such state, with the name of the joint that stays open.
         """
         check_state(self, state)
         joints, velocities = joints or {}, velocities or {}
@@ -286,7 +289,7 @@ class Model:
     def set_joint(
         self, state: State, name: Hashable, position: ArrayLike, velocity: ArrayLike = 0.0
     ) -> None:
-        """Put a joint at given coordinates, with all descendants of its child.
+        """Set the coordinates of a joint, and move all descendants of its child.
 
         Parameters
         ----------
@@ -294,11 +297,12 @@ class Model:
             Changed.
         name : hashable
         position, velocity : float or array_like, shape (number of coordinates,)
+            Coordinates, m or rad, and their rates.
 
         Raises
         ------
         InconsistentStateError
-            Where the joint is on a loop: use `assemble`.
+            If the joint is on a loop: use `assemble`.
         """
         coordinates.set_joint(self, state, name, position, velocity)
 
@@ -313,7 +317,7 @@ class Model:
         angular_velocity: ArrayLike | None = None,
         carry: bool = False,
     ) -> None:
-        """Place one body, whatever its joints (see `assemble`), or a whole robot by one body.
+        """Place one body regardless of its joints (see `assemble`), or a whole robot by one body.
 
         Parameters
         ----------
@@ -321,7 +325,7 @@ class Model:
             Changed.
         name : hashable
         position : array_like, shape (3,), optional
-            Of the centre of mass, world, m.
+            Position of the centre of mass, world, m.
         orientation : array_like, shape (4,), optional
             Body to world, scalar first.
         velocity : array_like, shape (3,), optional
@@ -329,20 +333,20 @@ class Model:
         angular_velocity : array_like, shape (3,), optional
             Body frame, rad/s.
         carry : bool, optional
-            Whether all bodies that joints connect to this one go along: coordinates of joints and
-            their rates stay.
+            Whether all bodies that joints connect to this one move with it, with the same joint
+            coordinates and rates.
 
         Raises
         ------
         InconsistentStateError
-            Where joints connect the body to the world and it is to carry others.
+            If joints connect the body to the world and ``carry`` is true.
         """
         coordinates.set_body(
             self, state, name, position, orientation, velocity, angular_velocity, carry
         )
 
     def keyframe(self, name: str) -> State:
-        """State of a keyframe of the robot file, with its velocities, its loops closed.
+        """State of a keyframe of the robot file, with its velocities and closed loops.
 
         Parameters
         ----------
@@ -357,7 +361,7 @@ class Model:
         ------
         UnknownNameError
         InconsistentStateError
-            Where the file's posture leaves loops open that cannot be closed.
+            If the loops of the file's posture cannot be closed.
         """
         return loop_closure.keyframe(self, name)
 
@@ -368,21 +372,21 @@ class Model:
         filtered: bool = False,
         activations: Mapping[str, float] | None = None,
     ) -> Float:
-        """Controls of joints for commands of the file's actuators, in the units of the file.
+        """Convert commands of the file's actuators into controls of joints.
 
-        Commands are clipped to the range of their actuator. Those of motors become forces by gear
-        and gain, those of servos become targets.
+        Commands are in the units of the file and are clipped to the range of their actuator. Those
+        of motors become forces by gear and gain, those of servos become targets.
 
         Parameters
         ----------
         commands : mapping or array_like, shape (..., actuators)
-            By name, those left out 0: numbers, or arrays of one shape, as (steps,). Or all, in the
-            order of `Mechanism.actuators`.
+            By name, 0 for the others: numbers, or arrays of one shape, such as (steps,). Or all, in
+            the order of `Mechanism.actuators`.
         filtered : bool, optional
-            Whether commands act through the filters and integrators of the file; they then are
+            Whether the filters and integrators of the file act on the commands, which are then
             those of successive steps, shape (steps, actuators).
         activations : mapping, optional
-            What filters and integrators give at the start, by name of actuator; 0 by default.
+            Initial outputs of filters and integrators, by name of actuator; 0 by default.
 
         Returns
         -------
@@ -392,9 +396,9 @@ class Model:
         Raises
         ------
         UnknownNameError
-            Where it names what is no actuator.
+            If a name is not that of an actuator.
         ValueError
-            Where its shape is another, or it is not finite.
+            If its shape is wrong, or a command is not finite.
         """
         return inputs.controls_from_commands(self, commands, filtered, activations)
 
@@ -421,12 +425,12 @@ class Model:
             ) from None
 
     def barrier(self, name: Hashable) -> float:
-        """Barrier kappa of a contact, J: under a force F it rests ``kappa / F`` off.
+        """Barrier kappa of a contact, J: under a force F the gap at rest is ``kappa / F``.
 
         Parameters
         ----------
         name : hashable
-            Of a contact, a joint or spring with limits, or a joint with friction.
+            Name of a contact, of a joint or spring with limits, or of a joint with friction.
 
         Returns
         -------
@@ -451,7 +455,7 @@ class Model:
     # What a state holds
 
     def velocities(self, state: State) -> Float:
-        """Velocities that fulfil the constraints: the projection of the momenta.
+        """Velocities that satisfy the constraints: the projection of the momenta.
 
         Parameters
         ----------
@@ -504,12 +508,12 @@ class Model:
         return np.asarray(with_own_rows(self.tables, found)[0])
 
     def redundancy(self, state: State) -> Redundancy:
-        """Count the constraints that repeat others, and the degrees of freedom that are left.
+        """Count redundant constraints and degrees of freedom.
 
         Parameters
         ----------
         state : State
-            Where; a mechanism may gain a freedom as its parts align.
+            State at which they are counted; both may change where parts align.
 
         Returns
         -------
@@ -542,15 +546,15 @@ class Model:
         control: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
         wrenches: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
     ) -> tuple[State, StepInfo]:
-        """One step.
+        """Take one step.
 
         Parameters
         ----------
         state : State
             Left as it is.
         control : array_like, shape (c,) or (len(model.nodes), c), or mapping, optional
-            Generalized forces of the actuated axes during the step or at its nodes, N or N m; or
-            by name.
+            Generalized forces of the actuated axes during the step or at its nodes, N or N m, or
+            by name of joint; targets for servos.
         wrenches : array_like, shape (6 n,), or mapping, optional
             Force (world, N) and torque (body frame, N m) on every body at its centre of mass, or by
             name of body.
@@ -563,8 +567,8 @@ class Model:
         Raises
         ------
         ConvergenceError
-            Where the step's equations were not solved, even cut into pieces. The error
-            names an overlap at the start, or a joint beyond its limit there, instead.
+            If the equations of the step could not be solved, even in shorter intervals. If the
+            start is in overlap, or a joint is beyond its limit there, the error says so instead.
         """
         check_state(self, state, begins=True)
         if self.near is not None:
@@ -635,19 +639,19 @@ class Model:
         )
 
     def view(self, state: State | None = None, *, host: str = "127.0.0.1", port: int = 8080) -> Any:
-        """Let the model move in real time in a browser.
+        """Simulate the model in real time, and show it in a browser.
 
         The page has sliders for the controls, pause, speed and reset. Drag a body with the mouse to
-        pull it by a spring. The motion waits while no browser is connected.
+        pull it by a spring. The simulation pauses while no browser is connected.
 
         Parameters
         ----------
         state : State, optional
-            Start; by default `initial_state`.
+            Initial state; by default `initial_state`.
         host : str, optional
-            Address that the page is served at; by default this machine only.
+            Address at which the page is served; by default only on this machine.
         port : int, optional
-            The next free one is taken if it is in use.
+            If it is in use, the next free one is taken.
 
         Returns
         -------
@@ -659,9 +663,9 @@ class Model:
         graphsys.MissingExtraError
             If viser is not installed.
         ValueError
-            For a port or a host that there is not.
+            For a port or a host that does not exist.
         InconsistentStateError
-            Where the start is open, in overlap or beyond a limit.
+            If the start has open loops, overlaps, or joints beyond a limit.
         """
         from dynamics.display.live import view
 

@@ -65,9 +65,9 @@ def as_numbers(value: Any, shape: tuple[Any, ...], name: str) -> Float:
     Raises
     ------
     TypeError
-        Where it is no array of real numbers.
+        If it is not an array of real numbers.
     ValueError
-        Where its shape is another, or a number is infinite or NaN.
+        If its shape is wrong, or a number is infinite or NaN.
     """
     try:
         given = np.asarray(value)
@@ -104,7 +104,7 @@ def normalized(q: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where one is zero or not finite.
+        If one is zero or not finite.
     """
     one = _unit(q)
     if one is not None:
@@ -127,7 +127,7 @@ def multiply(p: ArrayLike, q: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where a number is not finite.
+        If a number is not finite.
     """
     left, right = _floats(p, 4), _floats(q, 4)  # most calls are of one quaternion
     if left is not None and right is not None:
@@ -157,7 +157,7 @@ def conjugate(q: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where a number is not finite.
+        If a number is not finite.
     """
     return np.asarray(as_numbers(q, (..., 4), "a quaternion") * [1.0, -1.0, -1.0, -1.0])
 
@@ -180,7 +180,7 @@ def rotate(q: ArrayLike, a: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where a quaternion is zero or a number is not finite.
+        If a quaternion is zero or a number is not finite.
     """
     one, arm = _unit(q), _floats(a, 3)
     if one is not None and arm is not None:
@@ -218,7 +218,7 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where an axis is zero or a number is not finite.
+        If an axis is zero or a number is not finite.
     """
     direction = unit_vector(as_numbers(axis, (..., 3), "the axis"), "the axis")
     half = 0.5 * as_numbers(angle, (...,), "the angle")[..., None]
@@ -241,7 +241,7 @@ def from_rotation_vector(vector: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where a number is not finite.
+        If a number is not finite.
     """
     one = _floats(vector, 3)
     if one is not None:
@@ -270,7 +270,7 @@ def to_rotation_vector(q: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where a quaternion is zero or not finite.
+        If a quaternion is zero or not finite.
     """
     unit = normalized(q)
     return np.asarray(_as_rotation(unit).as_rotvec()).reshape(*unit.shape[:-1], 3)
@@ -291,7 +291,7 @@ def from_matrix(matrix: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where ``R.T @ R`` is more than 1e-5 from the identity, or R is a reflection.
+        If ``R.T @ R`` is more than 1e-5 from the identity, or R is a reflection.
     """
     R = as_numbers(matrix, (..., 3, 3), "a rotation matrix")
     gap = abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
@@ -318,7 +318,7 @@ def to_matrix(q: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where a quaternion is zero or not finite.
+        If a quaternion is zero or not finite.
     """
     one = _unit(q)
     s, x, y, z = np.moveaxis(normalized(q), -1, 0) if one is None else one
@@ -346,7 +346,7 @@ def from_rpy(rpy: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where a number is not finite.
+        If a number is not finite.
     """
     angles = as_numbers(rpy, (..., 3), "roll, pitch and yaw")
     cos_r, cos_p, cos_y = np.moveaxis(np.cos(0.5 * angles), -1, 0)
@@ -377,7 +377,7 @@ def to_rpy(q: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where a quaternion is zero or not finite.
+        If a quaternion is zero or not finite.
     """
     R = to_matrix(q)
     cos = np.hypot(R[..., 0, 0], R[..., 1, 0])
@@ -408,7 +408,7 @@ def align(a: ArrayLike, b: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where a direction is zero or not finite.
+        If a direction is zero or not finite.
     """
     u = unit_vector(as_numbers(a, (3,), "a direction"), "a direction")
     v = unit_vector(as_numbers(b, (3,), "a direction"), "a direction")

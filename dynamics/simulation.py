@@ -63,77 +63,77 @@ def simulate(
     progress: bool | Callable[[float], None] = False,
     workspace: Workspace | None = None,
 ) -> Trajectory:
-    """Simulate and record.
+    """Simulate a motion and record its states.
 
-    Without a controller the whole run stays in compiled code. A controller written in Python costs
-    some 10 microseconds per step in addition to its own time.
+    Without a controller the whole run is compiled code. Each call of a Python controller takes
+    about 10 microseconds in addition to its own time.
 
     Parameters
     ----------
     model : Model
     state : State
-        Where it starts; left as it is.
+        Initial state; not changed.
     seconds : float
-        Rounded to whole steps.
+        Duration, s, rounded to whole steps.
     controller : callable, optional
         ``controller(state, time)`` returns the controls of the step, shape (c,) or by name of
         joint or spring.
     controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), or mapping
-        Controls where there is no controller: the same throughout, constant in each step, or at
-        the times ``(k + model.nodes) timestep`` of each step k, which keeps the order of the method
-        where they vary. By name of joint or spring: a number or shape (k,) throughout, (steps,)
-        or (steps, k) for its k coordinates in each step; 0 for the others.
+        Controls without a controller: constant, one row per step, or values at the times
+        ``(k + model.nodes) timestep`` of each step k, which keep the order of the method for
+        varying controls. Or by name of joint or spring with k coordinates: constant, a number or
+        shape (k,), or per step, shape (steps,) or (steps, k); 0 for the others.
     wrenches : array_like, shape (6 n,) or (steps, 6 n), or mapping, optional
         External force (world, N) and torque (body frame, N m) on every body at its centre of mass,
-        the same throughout or in each step; or by name of body, shape (6,) or (steps, 6).
+        constant or per step; or by name of body, shape (6,) or (steps, 6).
     every : int, optional
         Steps between records.
     accuracy : float, optional
         Error that a second of motion may add to a position, m, and to an orientation, rad. Steps
-        then consist of as many intervals as this asks for, and impacts of contacts and limits end
-        an interval: see docs/theory/error_control. Times of records and of controls stay those of
-        the model's steps, which no interval exceeds.
+        are then divided into intervals as needed, and an interval ends at each impact of a contact
+        or limit: see docs/theory/error_control. Records and controls keep the times of the model's
+        steps, which no interval exceeds.
     events : callable, or sequence or mapping of callables, optional
-        ``event(time, state)`` returns a number. Its zeros are listed in ``trajectory.events``, by
-        place in the sequence or key in the mapping. Two attributes are as in scipy's `solve_ivp`:
-        with ``terminal`` True, or a count, the motion ends at the first zero, or at that one;
-        ``direction`` above 0 means zeros where values rise, below 0 where they fall. Signs are
-        compared at the ends of steps, so that two zeros within a step are missed. A zero at the
-        start is no event. Errors of times are those of the method, or of the accuracy: see
+        ``event(time, state)`` returns a number. ``trajectory.events`` lists its zeros, with the
+        place in the sequence or the key in the mapping as name. Two attributes are as in scipy's
+        `solve_ivp`: with ``terminal`` True the motion ends at the first zero, with a count n at
+        the n-th; ``direction`` above 0 selects zeros with rising values, below 0 with falling ones.
+        Signs are compared at the ends of steps, so two zeros within a step are missed. A zero at
+        the start is not an event. Times have the error of the method, or of the accuracy: see
         docs/theory/error_control.
     start : {"legendre", "discrete"}, optional
-        What the velocities of the first state are: those of its momenta (discrete Legendre
-        transform), or those of the first interval, which the papers print:
-        ``x_1 = x_0 + h v_0`` (theory/step (11a)). The second needs ``form="first order"``.
+        Meaning of the initial velocities: those of the momenta (discrete Legendre transform), or
+        those of the first interval as in the papers, ``x_1 = x_0 + h v_0`` (theory/step (11a)),
+        which needs ``form="first order"``.
     progress : bool or callable, optional
-        Show a bar, or call with the part that is done.
+        Show a progress bar, or a function that is called with the finished fraction.
     workspace : Workspace, optional
-        Where threads run the same model, one for each.
+        One per thread, if several threads run the same model.
 
     Returns
     -------
     Trajectory
-        Of the first state and every ``every``-th, and of the one where a terminal event ended the
+        The first state, every ``every``-th, and the one at which a terminal event ended the
         motion; with an accuracy or events also ``trajectory.events``.
 
     Raises
     ------
     ConvergenceError
-        Where a step's equations were not solved, or the accuracy was not reached by the shortest
-        intervals; ``error.trajectory`` is the motion before it. Exceptions of a controller or an
+        If the equations of a step could not be solved, or the shortest intervals did not reach the
+        accuracy; ``error.trajectory`` is the motion before it. Exceptions of a controller or an
         event are raised again with the same attribute; a note names the event.
     KeyboardInterrupt
         By Ctrl-C in the main thread, within about 0.1 s or one step; ``error.trajectory`` is the
         motion before it. The model stays usable.
     InconsistentStateError
-        Where the first state violates the constraints: see `Model.assemble`.
+        If the first state violates the constraints: see `Model.assemble`.
     TypeError
-        For an event that is no function.
+        For an event that is not callable.
     ValueError
-        For a start, times and controls that make no sense, controls together with a controller, and
-        tables of fewer rows than steps. For an accuracy that is not positive or less than Newton's
-        tolerance allows. For an event that returns no finite number. Models in the papers' form
-        take neither accuracy nor events, those of `compose` no accuracy.
+        For an invalid start, time or control, controls together with a controller, and tables with
+        fewer rows than steps. For an accuracy that is not positive or below the tolerance of
+        Newton's method. For an event function that returns no finite number. Models with
+        ``form="first order"`` support neither accuracy nor events, those of `compose` no accuracy.
     """
     steps = _steps(model, seconds, every)
     if accuracy is not None:

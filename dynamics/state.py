@@ -35,13 +35,13 @@ def interval_of(info: Float) -> tuple[float, float]:
 @refer(STATE)
 @dataclass(slots=True, eq=False, repr=False)
 class State:
-    """All that a step needs to know, in one array; the rest are views into it.
+    """State of a model in one array; the other attributes are views of it.
 
     Attributes
     ----------
     data : ndarray of float, shape (25 n + m + c,)
-        Of n bodies, m constraint rows and c numbers of contacts; a copy where what is given is
-        read-only or has gaps.
+        Numbers of n bodies, m constraint rows and c numbers of contacts; a copy if the given array
+        is read-only or not contiguous.
     n : int
         Number of bodies.
     rows : int
@@ -51,27 +51,28 @@ class State:
     pose : ndarray of float, shape (n, 7)
         Position of the centre of mass (world, m) and orientation (body to world, scalar first).
     momentum : ndarray of float, shape (n, 6)
-        Linear (world, kg m/s) and angular (body frame, about the centre of mass), up to what
-        constraints take up: see `Model.velocities`.
+        Linear (world, kg m/s) and angular momentum (body frame, about the centre of mass, kg
+        m^2/s), up to constraint impulses: see `Model.velocities`.
     interval_velocity : ndarray of float, shape (n, 6)
-        v (world) and omega (body frame) of the last interval: Newton's first guess.
+        v (world, m/s) and omega (body frame, rad/s) of the last interval: the initial guess of
+        Newton's method.
     interval_velocity_before : ndarray of float, shape (n, 6)
-        And of the one before it.
+        The same of the interval before.
     multipliers : ndarray of float, shape (m,)
-        Forces of the constraints over the last interval, N or N m; of a joint whose compliance is a
-        matrix those of rows that make it diagonal (`Trajectory.reaction` has its own).
+        Forces of the constraints over the last interval, N or N m. For a joint whose compliance is
+        a matrix they belong to rows that make it diagonal (`Trajectory.reaction` converts them).
     contacts : ndarray of float, shape (c,)
-        Of each contact: force and gap velocity, then the blocks of friction (see
-        `dynamics.kernels.contacts.condensation`). After them, of implicit forces: length of the
-        last interval, s, and two numbers of each row (see `dynamics.kernels.rows.stiff_forces`).
+        Per contact: force and gap velocity, then the blocks of friction (see
+        `dynamics.kernels.contacts.condensation`). After them, for implicit forces: length of the
+        last interval, s, and two numbers per row (see `dynamics.kernels.rows.stiff_forces`).
     interval : (float, float)
-        Length of the last interval, s, and the time over which its impulses acted: half of it and
-        half of the interval before, or less where none was. The change of velocities over that time
-        is the acceleration at its start. Zeros where no interval has been.
+        Length of the last interval, s, and the time over which its impulses acted: half of it plus
+        half of the interval before, if there was one. The change of velocities divided by that time
+        is the acceleration at its start. Zeros if there was no interval.
     memory : object
-        First guess and node of the step that led here, with which motions go on as if uncut, to the
-        last bit; contacts that the model has found. Steps ignore it where the numbers have changed
-        since. Pickles keep the contacts alone.
+        Initial guess and node of the step that led to this state, which make a continued motion
+        equal to an uninterrupted one to the last bit; contacts that the model has found. Steps
+        ignore it if the numbers have changed since. Pickles keep only the contacts.
     """
 
     data: Float
@@ -100,7 +101,7 @@ class State:
         return f"State({self.n} bodies, at {self.time:g} s)"
 
     def copy(self) -> State:
-        """Return another state of the same numbers."""
+        """Return a copy."""
         made = State(self.data.copy(), self.n, self.rows, self.time, self.interval)
         made.memory = self.memory
         return made
@@ -141,26 +142,26 @@ class StepInfo:
     Attributes
     ----------
     status : int
-        0 where it converged.
+        0 if it converged.
     iterations, factorizations : int
-        Of Newton's method, all intervals together.
+        Counts of Newton's method, of all intervals together.
     intervals : int
-        How many the step was cut into; 1 is the rule. Each is solved by itself: the h of the
-        method is the timestep over their number.
+        Number of intervals into which the step was divided, usually 1. Each is solved by itself,
+        with h = timestep / intervals.
     residual : float
-        Largest error of a velocity, over the units of `dynamics.tables.units`.
+        Largest error of a velocity, relative to the units of `dynamics.tables.units`.
     violation : float
-        Largest constraint value, over the unit of length, or in rad.
+        Largest constraint value, relative to the unit of length, or in rad.
     softening : float
-        By how much the barrier of contacts was larger than asked for: 100 in heaps, and where the
-        step could not be solved otherwise; 1 is the rule.
+        Ratio of the barrier of contacts to the requested one, usually 1: 100 in heaps, and 100 or
+        more in steps that cannot be solved otherwise.
     friction : float
-        Part of all friction that it was solved with then; 1 is the rule.
+        Factor of all friction with which the step was solved, usually 1.
     unexplained_energy : float
-        Largest energy that joints, contacts, limits and dry friction give in an interval, J: see
-        `dynamics.kernels.interval.energy_audit`.
+        Largest energy that joints, contacts, limits and dry friction produced in an interval, J:
+        see `dynamics.kernels.interval.energy_audit`.
     accumulated_energy : float
-        The same of any number of intervals in a row since the motion began, J.
+        The same of any number of successive intervals since the start of the motion, J.
     """
 
     status: int

@@ -36,9 +36,9 @@ Float = NDArray[np.float64]
 @refer(TRAJECTORY)
 @dataclass(eq=False, repr=False)
 class Trajectory:
-    """States of a model at nodes of time.
+    """Recorded states of a motion.
 
-    ``motion[k]`` is the state of a record, ``motion.at(time)`` that of the nearest record, and
+    ``motion[k]`` is the state of record k, ``motion.at(time)`` that of the nearest record, and
     ``motion[a:b]`` or ``motion[mask]`` the trajectory of some records.
 
     Attributes
@@ -49,22 +49,22 @@ class Trajectory:
     states : ndarray of float, shape (k, state size)
         See `State`.
     controls : ndarray of float, shape (any, c or len(model.nodes) c)
-        What was put in, also by a controller: one row a step, the last for all that follow.
+        Controls of the run, also those of a controller: one row per step; the last row applies to
+        all later steps.
     info : dict
-        What the run took: ``steps``; ``intervals_per_step``, above 1 where steps were cut, whose
-        intervals are shorter than the timestep; ``iterations`` and ``intervals`` of all steps, the
-        most of one step, how many were ``softened``, see `StepInfo.softening`, and how many of
-        those took ``less_friction``;
-        ``unexplained_energy`` and ``accumulated_energy``, the largest of `StepInfo`'s, J. Of a run
+        Cost of the run: ``steps``; ``intervals_per_step``, above 1 if steps were divided;
+        ``iterations`` and ``intervals`` of all steps and the most of one step; the number of steps
+        that were ``softened``, see `StepInfo.softening`, and of those with ``less_friction``;
+        ``unexplained_energy`` and ``accumulated_energy``, the largest of `StepInfo`, J. Of a run
         with an accuracy also ``rejected_intervals``, ``shortest_interval``, s, and
         ``unresolved_impacts``, after which velocities are not known to the accuracy.
     memory : object
         That of the last state, see `State`.
     parts : tuple of Part
-        Records with the planes and contacts of the pairs that were near, where the mechanism has
+        Records with the planes and contacts of the pairs that were near, if the mechanism has
         `collide`.
     intervals : ndarray of float, shape (k, 2)
-        See `State.interval`; by default as if no step had been cut.
+        See `State.interval`; by default as if no step had been divided.
     events : sequence of Event
         Impacts and releases of contacts and limits in a run with an accuracy: ``time`` in s,
         ``name`` of the contact or joint, and ``kind``, "closes" or "opens". A contact closes with
@@ -144,12 +144,12 @@ class Trajectory:
         Returns
         -------
         State
-            With the time of the record. Between records `simulate` goes on from it.
+            State of the record, with its time. `simulate` can continue from it to other times.
 
         Raises
         ------
         ValueError
-            Where the motion does not last until then, or begins later.
+            If the time is before the start or after the end of the motion.
         """
         slack = 0.5 * self.model.timestep
         if not self.time[0] - slack <= time <= self.time[-1] + slack:
@@ -185,7 +185,7 @@ class Trajectory:
         Returns
         -------
         positions : ndarray of float, shape (k, 3)
-            Of the centre of mass, world, m.
+            Positions of the centre of mass, world, m.
         orientations : ndarray of float, shape (k, 4)
             Body to world, scalar first.
         """
@@ -251,7 +251,7 @@ class Trajectory:
         return found[:, 0] if found.shape[1] == 1 else found
 
     def reaction(self, name: Hashable) -> Float:
-        """Forces of a joint's or coupling's constraints over the interval before each node.
+        """Forces of the constraints of a joint or coupling in the interval before each record.
 
         Parameters
         ----------
@@ -260,10 +260,9 @@ class Trajectory:
         Returns
         -------
         ndarray of float, shape (k, rows of the joint)
-            N or N m, by rows of the joint (see `Joint.rows`); those of a `Revolute` are the force
-            on the child along the world's axes (the parent's, if its compliance is an array), and
-            the torques across its axis; that of a coupling is the force along the follower's
-            coordinate.
+            N or N m, one per row of the joint (see `Joint.rows`). A `Revolute` has the force on the
+            child in world axes (the parent's, if its compliance is an array), then the torques
+            across its axis. A coupling has the force along the follower's coordinate.
         """
         joint = self.model.mechanism.joints.get(name)
         if joint is not None and joint.soft and self.model.order > 2:
@@ -281,24 +280,24 @@ class Trajectory:
         return forces if T is None else forces @ T
 
     def motor_force(self, name: Hashable) -> Float:
-        """Force of a motor or servo over the interval before each node.
+        """Force of a motor or servo in the interval before each record.
 
         Parameters
         ----------
         name : hashable
-            Of a joint or spring with ``actuated=True``, a joint with a servo, or a thruster.
+            Name of a joint or spring with ``actuated=True``, a joint with a servo, or a thruster.
 
         Returns
         -------
         ndarray of float, shape (k,) or (k, number of coordinates)
-            On the child along a joint's free axes, N or N m, or along a spring, and the control of
-            a thruster; within the limits of the motor, and 0 at the first node. A control that
-            changes within a step counts by its last node.
+            Force on the child along the free axes of a joint, N or N m, or along a spring; the
+            control of a thruster. Within the limits of the motor; 0 at the first record. If a
+            control changes within a step, its last value.
 
         Raises
         ------
         UnknownNameError
-            Where nothing of that name has a motor.
+            If no part with this name has a motor.
         """
         return motor_force(self, name)
 
@@ -313,14 +312,14 @@ class Trajectory:
     def contacts(self) -> list[Hashable]:
         """Names of contacts, and of joints and ropes with limits.
 
-        Of pairs that `Mechanism.collide` lets touch those that were near at some time.
+        For `Mechanism.collide`, the pairs that were near at some time.
         """
         names = [name for name, _ in self.model.tables.contact_touches]
         return list(dict.fromkeys([*names, *self.near_pairs]))
 
     @property
     def near_pairs(self) -> list[Hashable]:
-        """Names of the pairs that `Mechanism.collide` lets touch and that were near."""
+        """Names of the pairs of `Mechanism.collide` that were near at some time."""
         if self.model.near is None:
             return []
         numbers = sorted({k for part in self.parts for k in part.pairs})
@@ -343,22 +342,22 @@ class Trajectory:
         return history(self, name)
 
     def friction(self, name: Hashable) -> Float:
-        """Dry friction of a joint with ``friction=``, over the interval before each node.
+        """Dry friction of a joint with ``friction=``, in the interval before each record.
 
         Parameters
         ----------
         name : hashable
-            Of the joint.
+            Name of the joint.
 
         Returns
         -------
         ndarray of float, shape (k, number of coordinates)
-            On the child along the free axes, N or N m.
+            Force on the child along the free axes, N or N m.
 
         Raises
         ------
         UnknownNameError
-            Where it is that of no joint with friction.
+            If no joint with friction has the name.
         """
         from dynamics.kinematics.contact_queries import rubbing
 
@@ -376,14 +375,14 @@ class Trajectory:
         return dict(zip(("kinetic", "gravitational", "elastic"), parts.T.copy()))
 
     def energy(self) -> Float:
-        """Energy, J, shape (k,)."""
+        """Total energy, J, shape (k,)."""
         return np.asarray(np.sum(list(self.energies().values()), axis=0))
 
     def momentum(self) -> Float:
         """Linear momentum, and angular momentum about the world's origin, shape (k, 6).
 
-        Of all bodies of the model, planes of `Mechanism.add_contact` included. Those of
-        `Mechanism.collide` are not: each takes up to a thousandth of a body's.
+        Of all bodies of the model, including separating planes of `Mechanism.add_contact`, but not
+        those of `Mechanism.collide`, each of which has up to a thousandth of a body's momentum.
         """
         return self.model.workspace.momenta(self.states, self.twists)
 
@@ -396,12 +395,12 @@ class Trajectory:
         return np.asarray(np.abs(found).max(axis=1, initial=0.0))
 
     def plot(self, *what: str, joints: Sequence[Hashable] | None = None) -> Any:
-        """Draw the usual curves over time; see `dynamics.display.plot.plot_trajectory`.
+        """Draw curves over time; see `dynamics.display.plot.plot_trajectory`.
 
         Parameters
         ----------
         *what : {"energy", "momentum", "violation", "joints", "reactions"}
-            By default all that the mechanism has.
+            Curves to draw; by default all that apply to the mechanism.
         joints : sequence of hashable, optional
             Names of the joints to draw; by default the first few.
 
@@ -414,12 +413,12 @@ class Trajectory:
         return plot_trajectory(self, *what, joints=joints)
 
     def animate(self, *, rate: float = 25.0, view: tuple[float, float] | None = None) -> Any:
-        """Animate with matplotlib, to show in a notebook.
+        """Animate the motion with matplotlib, for a notebook.
 
         Parameters
         ----------
         rate : float, optional
-            Pictures per second of motion.
+            Pictures per second of simulated time.
         view : (float, float), optional
             Elevation and azimuth of the camera, degrees.
 
@@ -432,13 +431,13 @@ class Trajectory:
         return animate(self, rate=rate, view=view)
 
     def show(self, title: str = "", *, rate: float = 60.0) -> Any:
-        """Open the motion in a browser, or below a notebook's cell.
+        """Show the motion in a browser, or below a notebook's cell.
 
         Parameters
         ----------
         title : str, optional
         rate : float, optional
-            Records per second of motion; pictures between them are interpolated.
+            Records per second of simulated time; poses between records are interpolated.
 
         Returns
         -------
@@ -449,31 +448,31 @@ class Trajectory:
         return show(self, title, rate=rate)
 
     def export_html(self, path: str | Path, title: str = "", *, rate: float = 60.0) -> None:
-        """Write the motion as one HTML file for any browser, offline.
+        """Write the motion as one HTML file, which a browser opens without a network.
 
         Parameters
         ----------
         path : str or Path
         title : str, optional
         rate : float, optional
-            Records per second of motion; pictures between them are interpolated.
+            Records per second of simulated time; poses between records are interpolated.
         """
         from dynamics.display.viewer import export_html
 
         export_html(self, path, title, rate=rate)
 
     def frame(self, name: Hashable) -> tuple[Float, Float]:
-        """Positions and orientations of a named frame, as a link's of a robot file.
+        """Positions and orientations of a named frame, such as a link of a robot file.
 
         Parameters
         ----------
         name : hashable
-            Or the name of a body, where no frame has it.
+            Name of a frame, or of a body if no frame has the name.
 
         Returns
         -------
         positions : ndarray of float, shape (k, 3)
-            Of the frame's origin, world, m.
+            Positions of the frame's origin, world, m.
         orientations : ndarray of float, shape (k, 4)
             Frame to world, scalar first.
         """
@@ -491,9 +490,9 @@ class Trajectory:
         return x + rotation.rotate(q, np.broadcast_to(frame.position, x.shape)), turned
 
     def save(self, path: str | Path) -> None:
-        """Write times, states, contacts, events and names to a ``.npz`` file; no pickles inside.
+        """Write times, states, contacts, events and names to a ``.npz`` file without pickles.
 
-        A file that is there is replaced when all is written, and stays as it was where that fails.
+        An existing file is replaced only after everything is written.
 
         Parameters
         ----------
@@ -514,24 +513,24 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: str | Path, model: Model) -> Trajectory:
-        """Read what `save` wrote.
+        """Read a motion file written by `save`.
 
         Parameters
         ----------
         path : str or Path
         model : Model
-            Of the same mechanism.
+            Model of the same mechanism.
 
         Returns
         -------
         Trajectory
-            Names of its events are those of the model's contacts and joints. Those of event
-            functions are text, or numbers where they were.
+            Names of its events are those of the model's contacts and joints. Names of event
+            functions are strings or numbers.
 
         Raises
         ------
         ValueError
-            Where the file is no trajectory, or one of another mechanism.
+            If the file is not a trajectory, or one of another mechanism.
         """
         if hasattr(path, "tables"):
             raise TypeError("load takes the file first: Trajectory.load(path, model)")

@@ -55,9 +55,9 @@ class Batch(Sealed):
     Raises
     ------
     ValueError
-        Where `values` has another shape, or `threads` is less than 1.
+        If `values` has the wrong shape, or `threads` is less than 1.
     TypeError
-        Where `values` are no numbers.
+        If `values` are not numbers.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Batch(Sealed):
         Raises
         ------
         ValueError
-            Where `values` has another shape.
+            If `values` has the wrong shape.
         """
         self._factors = False
         numbers, engine = self._start(values)
@@ -158,7 +158,7 @@ class Batch(Sealed):
         Raises
         ------
         ValueError
-            Where b has another shape, or there are no factors.
+            If b has the wrong shape, or there are no factors.
         """
         if not self._factors or self._engine is None:
             raise ValueError("there are no factors to solve with: refactorize first")
@@ -187,7 +187,7 @@ class Batch(Sealed):
         Raises
         ------
         ValueError
-            Where `values` or b has another shape.
+            If `values` or b has the wrong shape.
         """
         self._factors = False
         numbers, engine = self._start(values)

@@ -97,7 +97,7 @@ class CompiledSolver:
         SingularPivotError, ValueError
             As for `Factor`.
         RuntimeError
-            Where another thread solves with this solver: each needs one of its own.
+            If another thread solves with this solver: each needs one of its own.
 
         Warns
         -----

@@ -50,13 +50,13 @@ def condense(system: System, nodes: Iterable[Hashable], ordering: Any = "auto") 
     Raises
     ------
     TypeError
-        Where `system` is no System.
+        If `system` is not a System.
     UnknownNodeError
-        Where a label names no node.
+        If a label names no node.
     ValueError
-        Where a node is given twice, or a block has entries that are not finite.
+        If a node is given twice, or a block has entries that are not finite.
     SingularPivotError
-        Where the eliminated part is singular.
+        If the eliminated part is singular.
 
     Examples
     --------
@@ -160,9 +160,9 @@ class Condensation(Sealed):
         Raises
         ------
         SingularPivotError
-            Where A_ee is singular.
+            If A_ee is singular.
         ValueError
-            Where `values` has another shape or entries that are not finite.
+            If `values` has the wrong shape or entries that are not finite.
         """
         values = np.ascontiguousarray(as_numbers(values, self.dtype, "values"))
         if values.shape != (self.graph.nnz,):
@@ -204,7 +204,7 @@ class Condensation(Sealed):
         Raises
         ------
         OverflowError
-            Where an entry leaves the range of numbers.
+            If an entry overflows.
         """
         self._check_ready()
         schur = self._eliminated.schur()

@@ -84,11 +84,11 @@ class Factor(Sealed):
     Raises
     ------
     SingularPivotError
-        Where a pivot block is singular in every order that was tried.
+        If a pivot block is singular in every order that was tried.
     ValueError
-        Where `precision` is unknown or not offered for the type of `values` or with `redundant`.
-        Where a block has entries that are not finite, or `symbolic` is symmetric and a block is not
-        the transpose of its counterpart but for rounding.
+        If `precision` is unknown or not offered for the type of `values` or with `redundant`.
+        If a block has entries that are not finite, or `symbolic` is symmetric and a block is not
+        the transpose of its counterpart up to rounding.
     """
 
     def __init__(
@@ -225,9 +225,9 @@ class Factor(Sealed):
             As for `Factor`; it cannot solve before the next `refactorize` then. Nor can it after
             Ctrl-C.
         RuntimeError
-            Where another thread is refactorizing this factor. Solves may share a factor.
+            If another thread is refactorizing this factor. Solves may share a factor.
         ValueError
-            Where `values` has another shape or entries that are not finite. Of a symmetric matrix
+            If `values` has the wrong shape or entries that are not finite. Of a symmetric matrix
             this checks what the elimination reads: one of the blocks (u, v) and (v, u), and one
             triangle of diagonal blocks; that the other agrees is up to the caller.
         """
@@ -435,16 +435,16 @@ class Factor(Sealed):
         Raises
         ------
         ValueError
-            Where b or `out` has another shape, b is not finite, or `trans` is unknown.
+            If b or `out` has the wrong shape, b is not finite, or `trans` is unknown.
         TypeError
-            Where `out` is no array.
+            If `out` is not an array.
         SingularPivotError
-            Where refinement cannot bring the residual down: the factors are useless.
+            If refinement cannot bring the residual down: the factors are useless.
 
         Warns
         -----
         InaccurateSolutionWarning
-            Where refinement leaves a residual well above rounding level.
+            If refinement leaves a residual well above rounding level.
         """
         if report:
             return self._certified(b, trans, out)
@@ -584,7 +584,7 @@ class Factor(Sealed):
         Raises
         ------
         ValueError
-            Where x or b has another shape.
+            If x or b has the wrong shape.
         """
         return measures.residual(self._matrix(), b, x)
 
@@ -618,14 +618,14 @@ class Factor(Sealed):
         Raises
         ------
         ValueError
-            Where the last `refactorize` failed.
+            If the last `refactorize` failed.
         SingularPivotError
-            Where the matrix is singular to working precision.
+            If the matrix is singular to working precision.
 
         Warns
         -----
         InaccurateSolutionWarning
-            Where many digits are lost: the matrix is close to a singular one.
+            If many digits are lost: the matrix is close to a singular one.
         """
         return measures.slogdet(self._trusted("the determinant"))
 
@@ -641,9 +641,9 @@ class Factor(Sealed):
         Raises
         ------
         ValueError
-            Where the factorization is not of a real symmetric or a Hermitian system, or failed.
+            If the factorization is not of a real symmetric or a Hermitian system, or failed.
         SingularPivotError
-            As for `slogdet`, and where rounding errors are as large as an eigenvalue.
+            As for `slogdet`, and if rounding errors are as large as an eigenvalue.
 
         Warns
         -----
@@ -724,7 +724,7 @@ class Factor(Sealed):
         Raises
         ------
         ValueError
-            As for `solve`, and where x and g have different shapes.
+            As for `solve`, and if x and g have different shapes.
         """
         lam = self.solve(g, "H")
         return values_gradient(self.graph, self.dtype, self.symbolic.symmetric, x, lam), lam
@@ -742,7 +742,7 @@ class Factor(Sealed):
         Raises
         ------
         ValueError
-            Where the last `refactorize` failed.
+            If the last `refactorize` failed.
         SingularPivotError
             As for `slogdet`.
 

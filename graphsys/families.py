@@ -48,7 +48,7 @@ def chain(n: int) -> Any:
     Raises
     ------
     ValueError
-        Where n < 1.
+        If n < 1.
     """
     return _grid(_count("n", n))
 
@@ -68,7 +68,7 @@ def ladder(n: int) -> Any:
     Raises
     ------
     ValueError
-        Where n < 1.
+        If n < 1.
     """
     return _grid(_count("n", n), 2)
 
@@ -88,7 +88,7 @@ def net(m: int) -> Any:
     Raises
     ------
     ValueError
-        Where m < 1.
+        If m < 1.
     """
     return _grid(_count("m", m), m)
 
@@ -108,7 +108,7 @@ def crystal(m: int) -> Any:
     Raises
     ------
     ValueError
-        Where m < 1.
+        If m < 1.
     """
     return _grid(_count("m", m), m, m)
 
@@ -129,7 +129,7 @@ def random_tree(n: int, seed: int = 0) -> Any:
     Raises
     ------
     ValueError
-        Where n < 1.
+        If n < 1.
     """
     above = _random_parents(_count("n", n), np.random.default_rng(seed))
     return _graph(n, zip(above, range(1, n), strict=True))
@@ -153,7 +153,7 @@ def random_graph(n: int, degree: float, seed: int = 0) -> Any:
     Raises
     ------
     ValueError
-        Where n < 1, or the degree is negative or above n - 1.
+        If n < 1, or the degree is negative or above n - 1.
     """
     _count("n", n)
     if not 0 <= degree <= max(n - 1, 0):
@@ -187,7 +187,7 @@ def body_joint_chain(n: int) -> Any:
     Raises
     ------
     ValueError
-        Where n < 1.
+        If n < 1.
     """
     return _mechanism(range(-1, _count("n", n) - 1))
 
@@ -208,7 +208,7 @@ def body_joint_tree(n: int, seed: int = 0) -> Any:
     Raises
     ------
     ValueError
-        Where n < 1.
+        If n < 1.
     """
     return _mechanism([-1, *_random_parents(_count("n", n), np.random.default_rng(seed))])
 
@@ -230,7 +230,7 @@ def grounded_loop(n: int) -> Any:
     Raises
     ------
     ValueError
-        Where n < 1.
+        If n < 1.
     """
     graph = _mechanism(range(-1, _count("n", n) - 1), SPHERICAL_DIM)
     graph.add_node(("joint", n), dim=SPHERICAL_DIM)

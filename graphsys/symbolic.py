@@ -437,9 +437,9 @@ def analyze(
     Raises
     ------
     UnknownNodeError
-        Where `ordering` or `zero_diagonal` names no node.
+        If `ordering` or `zero_diagonal` names no node.
     ValueError
-        Where `ordering` is no known name, or misses or repeats a node, `effort` is negative, or
+        If `ordering` is not a known name, or misses or repeats a node, `effort` is negative, or
         `symmetric` an unknown word.
 
     References

@@ -59,7 +59,7 @@ class System(Sealed):
         Blocks to set; (u, u) is a diagonal block. What is not set is zero.
     symmetric : bool or "hermitian"
         Keep A equal to its transpose (True), or to its conjugate transpose: setting block (u, v)
-        sets (v, u) too, and blocks that are so but for rounding are made so exactly. For real
+        sets (v, u) too, and blocks that are so up to rounding are made so exactly. For real
         numbers both are the same.
 
     Attributes
@@ -77,7 +77,7 @@ class System(Sealed):
     Raises
     ------
     TypeError, ValueError, UnknownNodeError, UnknownEdgeError
-        Where graph, dims or a block is not as above; the sentence names the label.
+        If graph, dims or a block is not as above; the sentence names the label.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class System(Sealed):
         Raises
         ------
         TypeError, ValueError
-            Where the graph is undirected and the system not symmetric, or nothing is carried.
+            If the graph is undirected and the system not symmetric, or nothing is carried.
         """
         system = cls(graph, dims, nodelist=nodelist, dtype=dtype, symmetric=symmetric)
         index = system.graph.index
@@ -187,7 +187,7 @@ class System(Sealed):
         Raises
         ------
         TypeError, ValueError
-            Where A is not sparse, square, finite and of a supported dtype, or dims do not fit.
+            If A is not sparse, square, finite and of a supported dtype, or dims do not fit.
         """
         if dims is None and (blocks := cutting.square_blocks(A)) is not None:
             graph = blocks.graph(labels)
@@ -241,7 +241,7 @@ class System(Sealed):
         Raises
         ------
         TypeError, ValueError
-            Where i and j are no numbers of nodes, or dims do not fit.
+            If i and j are not numbers of nodes, or dims do not fit.
 
         Examples
         --------
@@ -323,7 +323,7 @@ class System(Sealed):
         Raises
         ------
         UnknownNodeError, UnknownEdgeError
-            For a label that is no node, or two that share no edge.
+            For a label that is not a node, or two that share no edge.
         TypeError, ValueError
             For numbers that are not finite, of another kind or shape, and for pairs of nodes of
             different sizes. The system is left as it is.
@@ -387,7 +387,7 @@ class System(Sealed):
         Raises
         ------
         ValueError
-            Where A has another shape, an entry outside the blocks, or one not finite.
+            If A has the wrong shape, an entry outside the blocks, or one not finite.
         """
         if (blocks := cutting.square_blocks(A)) is not None and A.shape == self.shape:
             values = np.zeros_like(self._values)
@@ -692,12 +692,12 @@ class System(Sealed):
         ------
         RuntimeError
             Without a C compiler (``cc``, ``gcc``, ``clang``, the environment variable ``CC``, or
-            the package ``ziglang``), or where it fails.
+            the package ``ziglang``), or if it fails.
         ValueError
-            Where the graph has too many block updates (`Symbolic.to_c`), and for numbers other than
+            If the graph has too many block updates (`Symbolic.to_c`), and for numbers other than
             float64.
         NotImplementedError
-            Where kernels are plain Python (``NUMBA_DISABLE_JIT=1``).
+            If kernels are plain Python (``NUMBA_DISABLE_JIT=1``).
 
         Examples
         --------

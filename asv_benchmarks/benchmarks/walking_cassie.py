@@ -1,7 +1,7 @@
 """Cassie walks compared with MuJoCo: the same controller, and soft ``connect`` for the loops.
 
 ``python -m benchmarks.walking_cassie cassie_v2.sdf --within FOLDER`` in ``asv_benchmarks`` prints
-the table of docs/robots_compared.md: processor time of ten seconds, and how far loops are open at most.
+the table of docs/robots_compared.md: CPU time of ten seconds, and the largest loop violation.
 """
 
 import argparse

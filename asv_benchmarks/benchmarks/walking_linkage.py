@@ -1,8 +1,8 @@
-"""Walkers of closed linkages compared with MuJoCo: hinges of a tree, soft ``connect`` for loops.
+"""Walkers of closed linkages compared with MuJoCo: a tree of hinges, soft ``connect`` for loops.
 
-``python -m benchmarks.walking_linkage`` in ``asv_benchmarks`` prints the tables of docs/robots_compared.md:
-processor time of Theo Jansen's walker and of a quadruped of five-bar legs in six seconds, and how
-far loops are open at most.
+``python -m benchmarks.walking_linkage`` in ``asv_benchmarks`` prints tables of
+docs/robots_compared.md: CPU time of Theo Jansen's walker and of a quadruped with five-bar legs in
+six seconds, and the largest loop violation.
 """
 
 import sys

@@ -116,10 +116,10 @@ class _Feedback:
 class ProportionalDerivative(_Feedback):
     """PD control of actuated joints: ``u = kp (target - q) + kd (target' - q')``.
 
-    The force is that of the start of a step and is held over it (zero-order hold), as a digital
-    controller's. With an effective inertia m and a time step h the motion grows where
-    ``h kd / m > 2`` or ``kd < h kp / 2``, dampers of the joints counted as kd. `PositionServo` has
-    no such limit.
+    The force is computed at the start of a step and held during it (zero-order hold), as in a
+    digital controller. With an effective inertia m and a time step h the motion is unstable if
+    ``h kd / m > 2`` or ``kd < h kp / 2``, with dampers of the joints as part of kd.
+    `PositionServo` has no such limit.
 
     Parameters
     ----------
@@ -127,24 +127,24 @@ class ProportionalDerivative(_Feedback):
     stiffness, damping : float, array_like, shape (k,), or mapping by joint
         kp and kd, N/m or N m/rad and N s/m or N m s/rad.
     target : array_like, shape (k,), mapping by joint, or callable, optional
-        Coordinates; or ``target(time)`` giving coordinates and their rates.
+        Coordinates; or ``target(time)``, which returns coordinates and their rates.
     joints : iterable of hashable, optional
-        By default all that are actuated.
+        By default all actuated joints.
     most : float or array_like, shape (k,), optional
         Largest force, N or N m.
 
     Raises
     ------
     UnknownNameError
-        Where a mapping is not of all joints that are driven.
+        If a mapping does not contain all joints of the controller.
     ValueError
-        Where the gains are too high for the time step, at the model's first state: ``h kd / m``
+        If the gains are too high for the time step, at the model's first state: ``h kd / m``
         above 2 or ``h^2 kp / m`` above 4.
 
     Warns
     -----
     RuntimeWarning
-        Where the motion grows slowly, ``kd`` being too small for ``kp``.
+        If the motion is slowly unstable, because ``kd`` is too small for ``kp``.
 
     References
     ----------
@@ -205,7 +205,7 @@ class ProportionalDerivative(_Feedback):
             )
 
     def __call__(self, state: State, time: float) -> Float:
-        """Controls at a state."""
+        """Return the controls at a state."""
         q, rate = self.space.read(state)
         goal, speed = self.aims(self.target, time, "coordinates", "rates")
         force = -self.stiffness * self.space.difference(q, goal) - self.damping * (rate - speed)
@@ -213,18 +213,18 @@ class ProportionalDerivative(_Feedback):
 
 
 class ComputedTorque(_Feedback):
-    """Computed torque: inverse dynamics of ``q'' = target'' - kd e' - kp e``, e the error.
+    """Computed torque: inverse dynamics of ``q'' = target'' - kd e' - kp e``, e = q - target.
 
     Parameters
     ----------
     model : Model
     target : callable, float, array_like, shape (k,), or mapping by joint
-        ``target(time)`` gives coordinates of the joints, their rates and second derivatives, each
-        a number, shape (k,) or a mapping by joint; or coordinates that stay the same.
+        ``target(time)`` returns coordinates of the joints, their rates and second derivatives, each
+        a number, an array of shape (k,) or a mapping by joint. Or constant coordinates.
     stiffness, damping : float, array_like, shape (k,), or mapping by joint
         kp, 1/s^2, and kd, 1/s: the error decays as ``e'' + kd e' + kp e = 0``.
     joints : iterable of hashable, optional
-        By default all that are actuated.
+        By default all actuated joints.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class ComputedTorque(_Feedback):
         self.damping = self.numbers(damping, "damping")
 
     def __call__(self, state: State, time: float) -> Float:
-        """Controls at a state."""
+        """Return the controls at a state."""
         q, rate = self.space.read(state)
         goal, speed, acceleration = self.aims(
             self.target, time, "coordinates", "rates", "accelerations"
@@ -297,7 +297,7 @@ class LinearQuadratic:
         return f"LinearQuadratic({len(self.gain)} controls, {self.space!r})"
 
     def __call__(self, state: State, time: float) -> Float:
-        """Controls at a state."""
+        """Return the controls at a state."""
         q, rate = self._read(state)
         error = np.concatenate([self.space.difference(q, self.position), rate - self.velocity])
         return np.asarray(self.control - self.gain @ error)
@@ -320,21 +320,21 @@ def lqr(
     *,
     joints: Iterable[Hashable] | None = None,
 ) -> LinearQuadratic:
-    """Design the discrete linear-quadratic regulator that keeps a mechanism at a state.
+    """Design a discrete linear-quadratic regulator (LQR) that keeps a mechanism at a state.
 
     Parameters
     ----------
     model : Model
     state : State
-        Where it shall stay; the control holds it there.
+        Equilibrium under the control.
     Q : array_like, shape (2 k, 2 k), (2 k,) or ()
-        Cost of coordinates and rates a step, positive semidefinite; a vector is its diagonal.
+        Cost of coordinates and rates per step, positive semidefinite; a vector is its diagonal.
     R : array_like, shape (c, c), (c,) or ()
-        Cost of controls a step, positive definite.
+        Cost of controls per step, positive definite; a vector is its diagonal.
     control : array_like, shape (c,), or mapping, optional
-        What holds the state; by default the inverse dynamics of no acceleration.
+        Control that holds the state; by default from inverse dynamics with zero acceleration.
     joints : iterable of hashable, optional
-        Whose coordinates the feedback looks at; by default all.
+        Joints whose coordinates are the state of the regulator; by default all.
 
     Returns
     -------
@@ -344,7 +344,7 @@ def lqr(
     Raises
     ------
     ValueError
-        Where the state does not stay under the control, or cannot be stabilized.
+        If the state is not an equilibrium under the control, or cannot be stabilized.
 
     References
     ----------

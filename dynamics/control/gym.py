@@ -51,40 +51,41 @@ DRAWN = 100  #: Starts of an episode, until one is without overlap.
 
 
 class Task:
-    """Task to be learned on a mechanism.
+    """Task for reinforcement learning on a mechanism.
 
     Parameters
     ----------
     model : Model
-        With actuated joints.
+        Model with actuated joints.
     reward : callable
-        ``reward(q, rate, action)`` of coordinates, their rates after the step and the action.
+        ``reward(q, rate, action)`` of coordinates, their rates after the step, and the action.
     start : State, optional
-        Where episodes begin; by default the model's initial state.
+        Initial state of episodes; by default the model's initial state.
     terminated : callable, optional
-        ``terminated(q, rate)`` ends an episode.
+        ``terminated(q, rate)`` returns True to end an episode.
     most : float or array_like, shape (c,), optional
-        Largest control: that of an action 1, N, N m or of a servo's target. By default the largest
-        that the ``control_limits`` of its joint allow, and 1 without.
+        Largest control, for an action of 1: N, N m, or a target of a servo. By default from the
+        ``control_limits`` of the joint, or else 1.
     noise : float, optional
-        Half-width of what is added to the coordinates and rates of every start, within the limits
-        of joints; on mechanisms with loops it must be 0. Starts in overlap are drawn anew.
+        Half-width of the random change of all coordinates and rates at the start of an episode,
+        within the limits of joints; must be 0 for mechanisms with loops. Starts in overlap are
+        drawn again.
     seconds : float, optional
-        Length of an episode, which is then truncated.
+        Length of an episode, s, after which it is truncated.
     skip : int, optional
-        Simulation steps an action is held for.
+        Simulation steps per action.
     sensors : Sensors or iterable of Sensor or hashable, optional
-        Observed after coordinates and rates, one after another. Every episode has noise of its own,
-        by the seed of its environment.
+        Sensors whose readings follow coordinates and rates in the observation. The seed of the
+        environment determines their noise, which differs from episode to episode.
 
     Raises
     ------
     ValueError
-        Where the mechanism takes no controls, starts cannot be varied, or a number makes no sense.
+        If the mechanism takes no controls, starts cannot be varied, or a number is invalid.
     InconsistentStateError
-        Where the start is open, in overlap or beyond a limit.
+        If the start has open loops, overlaps, or joints beyond a limit.
     MissingExtraError
-        Where gymnasium is not installed.
+        If gymnasium is not installed.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class Task:
         Raises
         ------
         InconsistentStateError
-            Where each of many starts is in overlap.
+            If each of many starts is in overlap.
         """
         if not self.noise:
             return self.start.data.copy()

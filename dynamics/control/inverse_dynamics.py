@@ -46,24 +46,24 @@ def inverse_dynamics(
     accelerations: ArrayLike | Mapping[Hashable, ArrayLike],
     joints: Iterable[Hashable] | None = None,
 ) -> Float:
-    """Forces in joints that give their coordinates the accelerations that are asked for.
+    """Forces in joints for given accelerations of their coordinates.
 
-    Solves ``M a = f + G^T lam + J^T tau, G a = -G' V, J a = q'' - J' V`` for trees and loops alike,
-    on the null space of the constraints. Where other joints are free, they move as they must
-    (partial feedback linearization); where forces are redundant, the smallest. Springs and dampers
-    act, also those that a file gives to joints. Dry friction opposes the rate of a joint or, at
-    rest, the acceleration that is asked for; where that is 0, too, it is taken as 0. Limits of
-    joints exert no force here: a joint at its limit is held without it.
+    Solves ``M a = f + G^T lam + J^T tau, G a = -G' V, J a = q'' - J' V`` for trees and loops, on
+    the null space of the constraints. Coordinates without a given acceleration move freely (partial
+    feedback linearization). If the forces are redundant, they are the smallest ones. Springs and
+    dampers act, including those of a robot file. Dry friction opposes the rate of a joint or, at
+    rest, the given acceleration; if that is 0, too, it is taken as 0. Limits of joints exert no
+    force here.
 
     Parameters
     ----------
     model : Model
     state : State
     accelerations : float or array_like, shape (k,), or mapping
-        Second derivatives of the coordinates of ``joints``, m/s^2 or rad/s^2, 0 for the forces that
-        hold a posture; or by name of any joint with coordinates, the others being free.
+        Second derivatives of the coordinates of ``joints``, m/s^2 or rad/s^2; 0 for the forces that
+        hold a posture. Or a mapping by name of any joint with coordinates; the others are free.
     joints : iterable of hashable, optional
-        Where forces act; by default the actuated joints or, if there is none, all joints.
+        Joints in which forces act; by default the actuated joints or, if there is none, all joints.
 
     Returns
     -------
@@ -73,10 +73,10 @@ def inverse_dynamics(
     Raises
     ------
     ValueError
-        Where no forces in these joints give these accelerations, or a joint at rest has dry
-        friction and would move, but how is not asked.
+        If no forces in these joints give these accelerations, or a joint at rest with dry friction
+        would move without a given acceleration.
     NotImplementedError
-        Where something touches, a rope is taut, or a joint has a servo: see ``"motor"`` in
+        If something touches, a rope is taut, or a joint has a servo: see ``"motor"`` in
         `dynamics.load`.
     """
     check_model(model, "inverse_dynamics")

@@ -55,24 +55,29 @@ def random_search(
     seed: int = 0,
     progress: Callable[[int, float], None] | None = None,
 ) -> Search:
-    """Look for the parameters of the highest score.
+    """Random search for the parameters with the highest score.
 
-    Every episode tries the best parameters plus a normal step of width ``explore``. After an
-    improvement the next goes ``stride`` further in its direction, plus a normal step of width
-    ``noise``, and ``explore`` starts anew; after a failure ``explore`` shrinks.
+    Every episode tries the best parameters plus a normally distributed step of width ``explore``.
+    After an improvement the next episode goes ``stride`` further in the same direction, plus a step
+    of width ``noise``, and ``explore`` is reset. After an episode without improvement ``explore``
+    shrinks.
 
     Parameters
     ----------
     score : callable
-        ``score(parameters)``, as the distance walked in a simulation; what is not finite is a
-        failed episode.
+        ``score(parameters)``, such as the distance walked in a simulation; a value that is not
+        finite is a failed episode.
     start : array_like, shape (k,)
+        First parameters.
     episodes : int, optional
+        Number of episodes.
     explore, shrink, stride, noise : float, optional
+        Width of steps; its factor after an episode without improvement; length of the step after an
+        improvement; width of the noise of that step.
     seed : int, optional
-        Of the random numbers.
+        Seed of the random numbers.
     progress : callable, optional
-        ``progress(episode, score)``, after each.
+        ``progress(episode, score)``, called after each episode.
 
     Returns
     -------
@@ -81,7 +86,7 @@ def random_search(
     Raises
     ------
     ValueError
-        For numbers that are negative or not finite, and where the start fails.
+        For numbers that are negative or not finite, and if the first episode fails.
 
     References
     ----------
@@ -94,8 +99,10 @@ def random_search(
     >>> found = random_search(lambda x: -np.sum((x - 1.0) ** 2), np.zeros(3))
     """
     best = rotation.as_numbers(start, np.shape(start), "start")
-    if best.ndim != 1 or episodes < 0:
-        raise ValueError(f"start must be a vector, not {start!r}, and episodes {episodes} not < 0")
+    if best.ndim != 1:
+        raise ValueError(f"start must be a vector, not {start!r}")
+    if episodes < 0:
+        raise ValueError(f"episodes is {episodes}, and must not be negative")
     for value, what in (
         (explore, "explore"), (shrink, "shrink"), (stride, "stride"), (noise, "noise"),
     ):  # fmt: skip

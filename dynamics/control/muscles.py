@@ -24,11 +24,11 @@ Commands = ArrayLike | Mapping[str, float]
 
 
 class Muscles:
-    """Controller of muscles, ``simulate(model, state, seconds, controller=Muscles(model, ...))``.
+    """Controller of muscles: ``simulate(model, state, seconds, controller=Muscles(model, ...))``.
 
-    Each step gets the forces of its middle: activations by Runge and Kutta's method, lengths and
-    rates extrapolated from its start and the step before. A run that begins again, at a time that
-    is not after the last one, begins with the first activations.
+    Forces are those of the middle of each step: activations are integrated by a Runge-Kutta method,
+    lengths and rates are extrapolated from the start of the step and the step before. If a call's
+    time is not later than that of the last call, a new run starts with the initial activations.
 
     Parameters
     ----------
@@ -37,26 +37,26 @@ class Muscles:
         Excitations of muscles, 0 to 1, and commands of the file's other actuators, as for
         `Model.controls`; or ``commands(time)``. By default all are 0.
     muscles : mapping of Muscle, optional
-        By name of an actuated joint or tendon, which then are their names, too; by default those
-        of the file, `Mechanism.actuators`.
+        Muscles by name of an actuated joint or tendon, which is also the name of the muscle; by
+        default those of the file, `Mechanism.actuators`.
     activations : mapping, optional
-        At the start, by name of muscle; 0 for the others.
+        Initial activations by name of muscle; 0 for the others.
 
     Attributes
     ----------
     names : tuple of str
-        Of the muscles.
+        Names of the muscles.
     activation : ndarray of float, shape (k,)
-        Now.
+        Present activations.
     force : ndarray of float, shape (k,)
-        In the last step, N, negative where a muscle pulls.
+        Forces in the last step, N, negative if a muscle pulls.
 
     Raises
     ------
     UnknownNameError
         For names of no actuator, muscle or actuated joint.
     ValueError
-        Where there is no muscle, and for commands and activations that are not finite.
+        If there is no muscle, and for commands and activations that are not finite.
     """
 
     def __init__(
@@ -141,13 +141,13 @@ class Muscles:
         return np.clip(excitation, self.least, self.most), rest
 
     def reset(self) -> None:
-        """Begin again with the first activations."""
+        """Start again with the initial activations."""
         self.activation, self.force = self.first.copy(), np.zeros(len(self.names))
         self._time: float | None = None
         self._rate: Float | None = None
 
     def __call__(self, state: State, time: float) -> Float:
-        """Controls of the step that begins at a state."""
+        """Return the controls of the step that starts at a state."""
         if self._time is not None and time <= self._time:
             self.reset()
         self._time, h = time, self.model.timestep

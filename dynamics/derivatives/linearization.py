@@ -40,45 +40,45 @@ def linearize(
 ) -> tuple[Float, Float]:
     """Differentiate one step exactly, ``d next = A d state + B d control``.
 
-    By the implicit function theorem at the solution of the step, with all second derivatives of
-    joints, springs, dampers, controls, contacts and limits, and those of your own functions by
-    central differences of what they give: one factorization for all columns, on the graph of the
-    mechanism. A step that is cut into intervals is differentiated interval by interval. With
+    The derivatives follow from the implicit function theorem at the solution of the step, with all
+    second derivatives of joints, springs, dampers, controls, contacts and limits. Those of your own
+    functions are central differences. One factorization on the graph of the mechanism serves all
+    columns. A step that is divided into intervals is differentiated interval by interval. With
     `Mechanism.collide` it is the step with the pairs of shapes that are near.
 
     Parameters
     ----------
     model : Model
     state : State
-        At the start of the step, its constraints fulfilled. Its momenta count by their velocities,
+        State at the start of the step, which satisfies the constraints. Its velocities are those of
         `JointSpace.read` and `Model.velocities`.
     control : array_like, shape (c,), or mapping, optional
-        Of the step: see `Model.step`.
+        Control of the step: see `Model.step`.
     coordinates : {"maximal", "joint"} or iterable of hashable, optional
-        What a small change is made of.
+        Coordinates of a small change of state.
 
-        - ``"maximal"``: 12 numbers a body, one body after another: position (world, m), rotation
+        - ``"maximal"``: 12 numbers per body, one body after another: position (world, m), rotation
           vector (body frame, rad: ``q * exp(theta / 2)``), velocity (world, m/s), angular velocity
           (body frame, rad/s).
         - ``"joint"``: coordinates of all joints in the order of the mechanism, then their rates.
-          Where a joint turns freely (`Spherical` and its like) a small change is the rotation
-          vector in the child's axes. On loops, where coordinates depend on each other, A is that
-          of the step after the projection onto what the loops allow (least squares); at a state
-          that stays, its eigenvalues are those of the mechanism, and zeros.
-        - names of joints: the same with these only, a minimal choice on loops for instance.
+          For a joint that turns freely (`Spherical` and similar) a small change is the rotation
+          vector in the child's axes. If loops make coordinates depend on each other, changes are
+          first projected onto those that the loops allow (least squares); at an equilibrium the
+          eigenvalues of A are those of the mechanism, and zeros.
+        - names of joints: the same with these only, for instance independent joints of loops.
     wrenches : array_like, shape (6 n,), or mapping, optional
         See `Model.step`.
     chained : bool, optional
-        B for use along a motion, ``x_2 = A_1 (A_0 x_0 + B_0 u_0) + B_1 u_1``. Velocities at a node
-        contain half an interval of the forces of stiff servos, and the interval after it takes back
-        what they had of the control before. If true, B leaves that half out. It makes no difference
-        to controls that are forces.
+        If true, B is for products along a motion, ``x_2 = A_1 (A_0 x_0 + B_0 u_0) + B_1 u_1``.
+        Velocities at a node contain half an interval of the forces of stiff servos, and the next
+        interval removes the part that depends on the previous control; B then leaves this half
+        out. It makes no difference for controls that are forces.
     memory : bool, optional
-        If true, what a motion remembers are states, too, after those of the robot: velocities of
-        the n bodies in the interval before (6 numbers each, as above), and separating planes of
-        `Mechanism.collide`, 12 numbers (as of a body) for each that both shapes press on, p of them
-        at the start of the step and p' at its end, in the order of their pairs. Then products of A
-        along a motion are those of the motion: p of a step is p' of the one before.
+        If true, the state also contains the memory of a motion, after the coordinates of the
+        bodies: velocities of the n bodies in the interval before (6 numbers each, as above), and
+        12 numbers (as of a body) for each separating plane of `Mechanism.collide` on which both
+        shapes press, p of them at the start of the step and p' at its end, in the order of their
+        pairs. Products of A along a motion are then exact; p of a step is p' of the one before.
 
     Returns
     -------
@@ -88,29 +88,29 @@ def linearize(
     Raises
     ------
     ConvergenceError
-        Where the step's equations were not solved.
+        If the equations of the step could not be solved.
     NotImplementedError
         In the first-order form, and beyond order 2.
     ValueError
-        Where joint coordinates do not determine all bodies, as with compliant joints or free
+        If joint coordinates do not determine all bodies, as with compliant joints or free
         bodies without a `Floating` joint.
 
     Notes
     -----
-    With contacts or limits, velocities are those of the momenta at the nodes: before the impulses
-    of the contacts there, so that a body at rest on the ground falls with ``h g / 2``. Products of
-    A along a motion are then the derivatives of the motion by its start, and those with B by its
-    controls if ``chained``. At the barrier kappa of
-    `Mechanism.finalize` the equations of contacts are smooth, so A and B are finite everywhere: a
-    contact acts as a damper of ``gamma / s``, impulse over gap velocity, which a larger barrier
-    softens.
+    With contacts or limits, velocities belong to the momenta at the nodes, before the impulses of
+    the contacts there: a body at rest on the ground has the velocity ``h g / 2`` downwards.
+    Products of A along a motion are then the derivatives of the motion with respect to its initial
+    state, and with B those with respect to its controls if ``chained``. The barrier kappa of
+    `Mechanism.finalize` makes the equations of contacts smooth, so A and B are finite: a contact
+    acts as a damper of ``gamma / s``, impulse over gap velocity, which is softer for a larger
+    barrier.
 
-    A motion remembers more than a robot's states. An impact (`restitution`) looks at the velocity
-    of the interval before, and a separating plane (docs/theory/contacts) that is laid anew before a
-    step moves with it. Without ``memory`` that is taken to change as the velocity of the node does.
-    A plane that both shapes press on stays in the motion; without ``memory`` it rides on the
-    lighter body. Products of A then miss a part of 1e-3 where faces rest on faces, of 0.3 where an
-    edge rests across an edge, and up to 1 after impacts.
+    A motion depends on more than poses and velocities. An impact (`restitution`) depends on the
+    velocity of the interval before, and a separating plane (docs/theory/contacts) that is placed
+    before a step moves with that velocity. Without ``memory`` this velocity is taken to change like
+    that of the node. A plane on which both shapes press keeps its own pose during a motion; without
+    ``memory`` it is taken to move with the lighter body. Products of A then have relative errors of
+    1e-3 if faces rest on faces, of 0.3 if an edge rests across an edge, and up to 1 after impacts.
 
     References
     ----------

@@ -330,7 +330,7 @@ def near_step(model: Model, state: State, control: Float, wrench: Float) -> Near
     Raises
     ------
     ConvergenceError
-        Where the step's equations were not solved.
+        If the equations of the step could not be solved.
     """
     models = model.near
     assert models is not None

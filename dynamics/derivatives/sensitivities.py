@@ -47,10 +47,10 @@ class Sensitivity:
     ----------
     motion : Trajectory
     poses : ndarray of float, shape (steps + 1, n, 6, k)
-        Of position (world, m) and rotation vector (body frame, rad) of each body, by each of the
-        parameters and directions.
+        Derivatives of position (world, m) and rotation vector (body frame, rad) of each body, with
+        respect to each parameter, then each direction of the initial state.
     velocities : ndarray of float, shape (n, 6, k)
-        Of the velocities at the end: see `linearize`.
+        Derivatives of the velocities at the end: see `linearize`.
     """
 
     motion: Trajectory
@@ -90,23 +90,23 @@ def sensitivity(
     start: ArrayLike | None = None,
     controls: ArrayLike | None = None,
 ) -> Sensitivity:
-    """Simulate, and differentiate the motion by numbers of the model and by its start.
+    """Simulate, and differentiate the motion with respect to parameters and initial state.
 
-    Exact, step by step as `linearize`, and forward: the price is a factorization a step and a
-    solve for each parameter and direction.
+    The derivatives are exact, computed step by step in forward mode as by `linearize`. They cost a
+    factorization per step, and a solve per step for each parameter and direction.
 
     Parameters
     ----------
     model : Model
     state : State
-        Where it starts; its velocities are held where parameters change.
+        Initial state; its velocities are constant if parameters change.
     seconds : float
     parameters : iterable of (name, what), optional
-        Numbers as `variant` knows them: ``("floor", "friction")``, ``("box", "mass")``, with
-        `Mechanism.collide` ``("floor|box", "friction")``. They must not be 0, and single numbers.
-        The derivative by friction that several pairs have in common is the sum of theirs.
+        Numbers as in `variant`: ``("floor", "friction")``, ``("box", "mass")``, with
+        `Mechanism.collide` ``("floor|box", "friction")``. They must be single numbers other than 0.
+        The derivative with respect to a friction that several pairs share is the sum of theirs.
     start : array_like, shape (12 n, d), optional
-        Directions of the start, in the maximal coordinates of `linearize`.
+        Directions of change of the initial state, in the maximal coordinates of `linearize`.
     controls : array_like, shape (c,) or (steps, c), optional
         See `simulate`.
 
@@ -117,16 +117,17 @@ def sensitivity(
     Raises
     ------
     ConvergenceError
-        Where a step's equations were not solved.
+        If the equations of a step could not be solved.
     NotImplementedError
-        In the first-order form, and beyond order 2.
+        For the first-order form, and beyond order 2.
     UnknownNameError, ValueError
         For parameters that the model does not have.
 
     Notes
     -----
-    The barrier of contacts makes derivatives finite, and a larger one makes them smooth: that of a
-    motion through many impacts is right, but may hold for very small changes only.
+    The barrier of contacts makes derivatives finite, and a larger one makes them smooth. The
+    derivative of a motion with many impacts is correct, but may be valid for very small changes
+    only.
 
     References
     ----------

@@ -140,7 +140,7 @@ class Tangent:
         Raises
         ------
         ConvergenceError
-            Where the step's equations were not solved.
+            If the equations of the step could not be solved.
         """
         model = self.model
         after = self._followed(state, model.timestep, model.settings, control, wrench, way, dc)

@@ -50,7 +50,7 @@ class Animation:
         Raises
         ------
         ValueError
-            Where matplotlib has no writer for such a file.
+            If matplotlib has no writer for such a file.
         """
         writers = matplotlib_module("animation", "save").writers
         films = Path(path).suffix.lower() in (".mp4", ".mov", ".m4v", ".avi", ".mkv", ".webm")
@@ -89,9 +89,9 @@ def animate(trajectory: Trajectory, *, rate: float = 25.0, view: tuple[float, fl
     Raises
     ------
     ValueError
-        Where the rate is not positive.
+        If the rate is not positive.
     graphsys.MissingExtraError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
     if not (np.isfinite(rate) and rate > 0.0):
         raise ValueError(f"rate is {rate}, and must be positive")
@@ -134,7 +134,7 @@ class Sketch:
     Raises
     ------
     graphsys.MissingExtraError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
 
     def __init__(

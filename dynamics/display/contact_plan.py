@@ -52,9 +52,9 @@ def plot_contact_plan(
     Raises
     ------
     ValueError
-        Where the plan is that of another tree, or of other contacts.
+        If the plan is that of another tree, or of other contacts.
     graphsys.MissingExtraError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
     n, C = len(integrator.joints), len(contacts)
     if plan.q.shape[1] != n or plan.contact_forces.shape[1] != C:

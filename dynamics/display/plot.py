@@ -45,7 +45,7 @@ def matplotlib_module(name: str, what: str) -> Any:
     Raises
     ------
     graphsys.MissingExtraError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
     try:
         return import_module(f"matplotlib.{name}")
@@ -75,7 +75,7 @@ def plot_trajectory(
     ValueError
         For a panel that there is not.
     graphsys.MissingExtraError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
     panels: dict[str, Callable[[Any, Trajectory, Any], None]] = {
         "energy": _energy, "momentum": _momentum, "violation": _violation,
@@ -190,7 +190,7 @@ def plot_plan(plan: TreePlan, integrator: TreeIntegrator) -> Any:
     ValueError
         For another number of coordinates or forces than the plan's.
     graphsys.MissingExtraError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
     n, driven = plan.q.shape[1], [integrator.joints[i] for i in integrator.columns]
     if (n, plan.forces.shape[1]) != (len(integrator.joints), len(driven)):
@@ -266,7 +266,7 @@ def plot_mechanism(mechanism: Mechanism, ax: Any = None) -> Any:
     Raises
     ------
     graphsys.MissingExtraError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
     pyplot = matplotlib_module("pyplot", "plot")
     if ax is None:

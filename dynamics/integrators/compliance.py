@@ -165,7 +165,7 @@ def implicit_step(
     Raises
     ------
     ConvergenceError
-        Where more than one iteration was allowed and corrections did not fall to rounding.
+        If more than one iteration was allowed and corrections did not fall to rounding.
     """
     M, h, start = np.asarray(mass, float), timestep, np.asarray(q, float)
     before, v = np.asarray(velocity, float), np.zeros(start.size)

@@ -107,7 +107,7 @@ def assembled(
     Raises
     ------
     ValueError
-        Where a link that moves has no mass, or a name is that of no joint.
+        If a link that moves has no mass, or a name is that of no joint.
     """
     if base == "fixed":
         for link in found.roots:

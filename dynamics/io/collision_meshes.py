@@ -43,10 +43,10 @@ def check_collision_meshes(
     Raises
     ------
     ValueError
-        For a concavity that makes no sense, and for meshes that touch and cannot be read or lie in
+        For a concavity that is invalid, and for meshes that touch and cannot be read or lie in
         a plane.
     graphsys.MissingExtraError
-        Where ``coacd`` is not installed.
+        If ``coacd`` is not installed.
     """
     if not decompose and not touching:
         return

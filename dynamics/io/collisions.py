@@ -157,7 +157,7 @@ def read_srdf(path: Path, links: Iterable[str] = ()) -> list[tuple[str, str]]:
     ------
     FileNotFoundError
     ValueError
-        Where the file is broken.
+        If the file is broken.
     """
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")

@@ -68,7 +68,7 @@ def read_closures(path: Path, found: Description, notes: Notes) -> None:
     Raises
     ------
     ValueError
-        Where the file is in no form that is known, or names no frame.
+        If the file is in no form that is known, or names no frame.
     """
     entries = _entries(path)
     pairs, kinds = entries.pop("closed_loop", []), entries.pop("type", [])

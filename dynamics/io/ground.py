@@ -51,7 +51,7 @@ def add_ground(
     Raises
     ------
     ValueError
-        Where no shape can touch a floor, and for collision meshes that cannot be read.
+        If no shape can touch a floor, and for collision meshes that cannot be read.
     """
     floors = found.floors
     own = {frozenset(names): numbers for names, numbers in found.pairs.items()}

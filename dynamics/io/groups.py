@@ -107,7 +107,7 @@ def grouped(
     Raises
     ------
     ValueError
-        Where a link without mass moves on its own.
+        If a link without mass moves on its own.
     """
     world = Group("world", fixed=True)
     groups: dict[str, Group] = {}

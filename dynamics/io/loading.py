@@ -52,75 +52,76 @@ def load(
 ) -> Mechanism:
     """Load a mechanism from a file: URDF, MJCF (``.xml``), SDF (``.sdf``, ``.world``) or USD.
 
-    Bodies, joints and frames bear the names of the file. A body's frame has the axes of its link
-    and its origin at the centre of mass; ``mechanism.frames`` holds the frames of all links, also
-    of those that were merged into another body, but not of massless ones within a joint that
-    hinges became. A body whose name is that of a joint, too, is called ``"name body"``.
+    Bodies, joints and frames have the names of the file. A body's frame has the axes of its link
+    and its origin at the centre of mass. ``mechanism.frames`` contains the frames of all links,
+    also of those that were merged into another body, but not of massless links inside a joint that
+    was made from several hinges. A body with the name of a joint is called ``"name body"``.
 
-    Links without mass, or without inertia about some axis, are merged into the link they are fixed
-    to. A `MergedLinkWarning` names what else is changed, such as hinges that become one joint. What
-    a mechanism cannot express is left out, and an `UnsupportedElementWarning` names every element.
-    ``mechanism.report`` is one table of all that was read, changed and left out. Nothing comes back
-    from a file that is broken.
+    Links without mass, or without inertia about some axis, are merged into the link to which they
+    are fixed. A `MergedLinkWarning` names all other changes, such as hinges that become one joint.
+    Unsupported elements are left out, and an `UnsupportedElementWarning` names all of them.
+    ``mechanism.report`` is one table of all elements that were read, changed and left out. A broken
+    file raises an error, and no mechanism is returned.
 
     Parameters
     ----------
     path : str or Path
     base : {"floating", "fixed"}, optional
-        What holds the root of a URDF file, which does not say it; by default it floats, and a root
-        link called "world" is fixed. Of SDF and USD files "fixed" holds each body that moves
-        freely. An MJCF file says it itself.
+        Base of a URDF file, whose format does not define it: by default it floats, and a root link
+        called "world" is fixed. In SDF and USD files "fixed" fixes each free body. MJCF files
+        define it themselves.
     position : array_like, shape (3,), optional
-        Of the root link's frame in the world at the start, m; of an SDF or USD file with one root,
-        that of the file's own frame. An MJCF file says it itself.
+        Initial position of the root link's frame in the world, m; for an SDF or USD file with one
+        root, of the file's own frame. MJCF files define it themselves.
     orientation : array_like, shape (4,), optional
-        Of the root link's frame, scalar first; likewise.
+        Initial orientation of the same frame, scalar first.
     gravity : array_like, shape (3,), optional
-        By default that of the file, or else (0, 0, -9.81), m/s^2.
+        m/s^2; by default that of the file, or else (0, 0, -9.81).
     actuated : bool, servo, iterable of str or mapping, optional
-        Which joints take controls: all, none or these; by default those with a motor in the file
+        Joints that take controls: all, none or these; by default those with a motor in the file
         (``<transmission>``, ``<actuator>``, ``name_mot``). A `PositionServo` or `VelocityServo`
-        gives all joints one like it, a mapping says True, False, "motor" or a servo by name. True
-        is the servo of the file where it has one, "motor" a force in its place. A servo without a
-        force limit of its own has that of the file. Followers of mimic joints are none of "all",
-        unless they have a motor in the file.
+        gives all joints such a servo. A mapping gives True, False, "motor" or a servo by name: True
+        means the servo of the file if it has one, "motor" a motor instead. A servo without a force
+        limit has that of the file. "All" excludes followers of mimic joints without a motor in the
+        file.
     merge_fixed : bool, optional
-        Make one body of links that fixed joints hold together: faster, without their reactions.
+        Make one body of links that fixed joints connect: faster, but without the reactions of these
+        joints.
     least_radius : float, optional
-        Links that move without mass get that of a ball of water of this radius, and those without
-        inertia about some axis that of a ball, m; a `MergedLinkWarning` names them. Without it
-        massless links between joints become part of one joint, or get 1e-7 of the mass that
-        follows, and all others are refused: no body is a point.
+        Radius, m, of a ball of water whose mass moving links without mass get; links without
+        inertia about some axis get the inertia of a ball of this radius. A `MergedLinkWarning`
+        names them. Without it massless links between joints become part of one joint or get 1e-7 of
+        the mass that follows, and all others are refused.
     closures : str or Path, optional
-        Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem next to
-        the URDF file, where there is one with such keys.
+        Gepetto's file of loop closures, ``robot.yaml``; by default the file with the stem of this
+        name next to the URDF file, if it has such keys.
     meshes : bool, optional
-        Whether to keep meshes, those that touch too; files of others' may name what lies outside
-        their folder.
+        Whether to keep meshes, including collision meshes.
     within : str or Path, optional
-        Folder that the meshes of the file, and files that it includes, must lie in where they are
-        named with ``..``; by default there may be no ``..``. ``package://`` and ``model://`` are
-        looked for there, too.
+        Folder in which the meshes of the file, and the files that it includes, must lie if their
+        names contain ``..``; by default ``..`` is not allowed. ``package://`` and ``model://`` are
+        searched there, too.
     without : iterable of str, optional
         Properties of joints to leave out: "limits", "velocity_limits", "control_limits",
-        "friction", "armature", "damping" and "stiffness". Orders 4 and 6, for one, know neither
-        limits nor friction nor armature.
+        "friction", "armature", "damping" and "stiffness". Orders 4 and 6 support neither limits nor
+        friction nor armature.
     ground : bool or HalfSpace, optional
-        Whether collision shapes of bodies that move touch a floor: the planes of the file's world,
-        or z < 0, or a half-space of yours. Contacts are called ``"ground|body"``.
+        Whether the collision shapes of moving bodies touch a floor: the planes of the file's world,
+        or else z < 0; or the half-space that they touch. Contacts are called ``"ground|body"``.
     collide : bool, str or Path, optional
-        Whether all collision shapes touch each other, the floor and the world's: see
-        `Mechanism.collide`. MJCF's filters and ``<exclude>`` count. The path of an SRDF file leaves
-        out the pairs that it disables. Bodies that overlap in the posture of the file do not touch.
+        Whether all collision shapes touch each other, the floor and the shapes of the world: see
+        `Mechanism.collide`. MJCF's filters and ``<exclude>`` apply. The path of an SRDF file also
+        leaves out the pairs that it disables. Bodies that overlap in the posture of the file do not
+        touch.
     friction : float, optional
-        Coefficient of sliding friction of all these contacts; by default that of the file
-        (MJCF's ``friction``, ``<lateral_friction>``, Gazebo's ``<mu1>`` and ``<mu>``, materials of
-        USD), or else 0.5.
+        Coefficient of sliding friction of all these contacts; by default that of the file (MJCF's
+        ``friction``, ``<lateral_friction>``, Gazebo's ``<mu1>`` and ``<mu>``, materials of USD), or
+        else 0.5.
     decompose : bool or float, optional
-        Whether concave collision meshes, also of the world, become convex parts, or the
-        ``concavity`` of `convex_parts` that they do with; by default they touch as their convex
-        hulls, and with ``collide=`` a warning names them. Those that are open or of more than
-        200 000 triangles stay hulls, by name.
+        Whether concave collision meshes, also of the world, are cut into convex parts, or the
+        ``concavity`` for `convex_parts`. By default they touch as their convex hulls, and with
+        ``collide=`` a warning names them. Meshes that are open or have more than 200 000 triangles
+        stay hulls; the warning names them.
 
     Returns
     -------
@@ -129,7 +130,7 @@ def load(
     Raises
     ------
     ValueError
-        For a file that is broken or hostile, by the label of what is wrong.
+        For a file that is broken or hostile, with the label of the faulty element.
     FileNotFoundError
     graphsys.MissingExtraError
         For an MJCF file without ``mujoco`` installed, a USD file without ``usd-core``, and

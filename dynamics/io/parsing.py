@@ -49,7 +49,7 @@ def tree(path: Path) -> Element:
     Raises
     ------
     ValueError
-        Where the file is no well-formed XML, declares a document type or is out of all bounds.
+        If the file is not well-formed XML, declares a document type or is out of all bounds.
     """
     if path.stat().st_size > LARGEST:
         raise ValueError(f"{path.name} is larger than {LARGEST // 2**20} MB; that is no robot")
@@ -139,7 +139,7 @@ def attribute(element: Element, key: str, label: str) -> str:
     Raises
     ------
     ValueError
-        Where it is missing or empty.
+        If it is missing or empty.
     """
     value = element.get(key, "").strip()
     if not value:
@@ -166,7 +166,7 @@ def numbers(text: str, count: int, label: str, largest: float = LARGEST_NUMBER) 
     Raises
     ------
     ValueError
-        Where they are not so many, not finite numbers, or too large.
+        If they are not so many, not finite numbers, or too large.
     """
     values = [] if NO_NUMBER.search(text) else text.split()
     try:

@@ -49,23 +49,23 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     """Write a mechanism as a URDF file.
 
     Loops are written as Drake's ``<loop_joint>``, ball joints as type "spherical"; `dynamics.load`
-    reads both, and other readers may not. Where the world is a parent the root is a link called
-    "world", which `dynamics.load` fixes. Motors are transmissions, frames are links without mass.
-    Joints that the format has no word for raise; springs, drag, contacts and feedback of servos are
-    left out, with an `UnsupportedElementWarning`, as is gravity, which files do not have.
+    reads both, other programs may not. If the world is a parent, the root is a link called "world",
+    which `dynamics.load` fixes. Motors are written as transmissions, frames as links without mass.
+    Springs, drag, contacts, feedback of servos and gravity are left out, with an
+    `UnsupportedElementWarning`.
 
     Parameters
     ----------
     mechanism : Mechanism
     path : str or Path
     name : str, optional
-        Of the robot.
+        Name of the robot.
 
     Raises
     ------
     ValueError
-        For a joint that URDF cannot say, names that are no text of XML or are the same as text, and
-        bodies that no joints connect.
+        For a joint that URDF cannot express, names that are not valid XML text or equal as text,
+        and bodies that no joints connect.
     """
     notes, mechanism = Notes(Path(path)), _without_planes(mechanism)
     _check_names(mechanism)

@@ -338,16 +338,18 @@ def _constants(model: Model, which: int) -> Float:
 
 
 def separate(model: Model, state: State) -> State:
-    """State near by without overlaps, within all limits, its joints closed.
+    """Move a state so that shapes do not overlap, joints are within limits, and loops are closed.
 
-    Whatever joints do not hold to the world leaves the ground and other shapes of the world as a
-    whole, its joints at their coordinates. All other overlaps are closed by the least moves.
+    Every part of the mechanism that no joint connects to the world moves out of the ground and
+    other shapes of the world as a whole, with the same joint coordinates. All other overlaps are
+    removed by the smallest displacements, measured by mass and inertia (repeated Gauss-Newton
+    steps).
 
     Parameters
     ----------
     model : Model
     state : State
-        Left as it is.
+        Not changed.
 
     Returns
     -------
@@ -357,11 +359,7 @@ def separate(model: Model, state: State) -> State:
     Raises
     ------
     InconsistentStateError
-        Where none is found, naming what stays in conflict.
-
-    Notes
-    -----
-    Least moves in mass and inertia (Gauss-Newton), repeated.
+        If no such state is found, with the names of what stays in conflict.
     """
     check_model(model, "separate")
     check_state(model, state)

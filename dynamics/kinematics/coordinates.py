@@ -556,7 +556,7 @@ def connected(model: Model, name: Hashable) -> list[Any]:
     Raises
     ------
     InconsistentStateError
-        Where joints hold them to the world.
+        If joints hold them to the world.
     """
     joints = [joint for joint in model.mechanism.joints.values() if joint.n_rows > 0]
     reached, waiting, found = {name}, [name], []

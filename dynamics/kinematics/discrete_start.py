@@ -38,7 +38,7 @@ def first_node(model: Model, state: State, control: Float, wrench: Float) -> Sta
     Raises
     ------
     ValueError
-        Where a body turns by 180 degrees or more in the interval, so that (1) has no solution.
+        If a body turns by 180 degrees or more in the interval, so that (1) has no solution.
     """
     tables, h, space = model.tables, model.timestep, model.workspace.free()
     u = model.velocities(state)

@@ -54,7 +54,7 @@ def event_functions(events: Any) -> list[EventFunction]:
     Raises
     ------
     TypeError, ValueError
-        Where one is no function, or has attributes that make no sense.
+        If one is not a function, or has attributes that are invalid.
     """
     if callable(events):
         events = [events]

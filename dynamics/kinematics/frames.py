@@ -46,39 +46,40 @@ STOPPED = 1e-4
 
 @refer(KINEMATICS)
 class Kinematics:
-    """Frame Jacobians, mass matrix and inverse kinematics of a model, with its closed loops.
+    """Frame Jacobians, mass matrix and inverse kinematics of a model, also with closed loops.
 
     A *frame* is a named frame of the mechanism, such as a link of a robot file
-    (`Mechanism.frames`), or a body at its centre of mass: by its name or, where a frame has the
-    same name, by itself (``mech.bodies["hand"]``). Velocities are those of v, one column of all
-    Jacobians each:
+    (`Mechanism.frames`), or a body at its centre of mass. A name means the frame with this name, or
+    else the body; the body itself (``mech.bodies["hand"]``) always means its centre of mass. The
+    generalized velocity v has one entry per column of the Jacobians:
 
     - for every part of the mechanism that no joint connects to the world, the velocity (world, m/s)
       and the angular velocity (body frame, rad/s) of its first body, 6 columns;
     - then the rates of the joints' coordinates.
 
-    Where loops make coordinates depend on each other, a Jacobian belongs to the motion that is
-    nearest to v among those that the loops allow.
+    If loops make coordinates depend on each other, a Jacobian belongs to the velocity nearest to v
+    that the loops allow.
 
     Parameters
     ----------
     model : Model
     joints : iterable of hashable, optional
-        Joints whose coordinates count; all by default. With as many as loops leave free, such as
-        the motors of a linkage, a Jacobian has the derivatives along the motions of the loops.
+        Joints whose coordinates have columns; all by default. With a set of independent joints,
+        such as the motors of a linkage, the Jacobians are the derivatives along the motions that
+        loops allow.
 
     Attributes
     ----------
     model : Model
     columns : dict of slice
-        Columns of the Jacobians by name: of the first body of a part that is free, or of a joint.
+        Columns of the Jacobians by name: of the first body of a free part, or of a joint.
     size : int
         Number k of columns.
 
     Raises
     ------
     UnknownNameError
-        Where a name is that of no joint with coordinates.
+        If no joint with coordinates has a name.
 
     Examples
     --------
@@ -144,14 +145,14 @@ class Kinematics:
         Returns
         -------
         position : ndarray of float, shape (3,)
-            Of the frame's origin, of a body's centre of mass, in the world, m.
+            Position of the frame's origin or the body's centre of mass, world, m.
         orientation : ndarray of float, shape (4,)
             Frame to world, scalar first.
 
         Raises
         ------
         UnknownNameError
-            Where there is neither a body nor a frame of that name.
+            If neither a body nor a frame has the name.
         """
         check_state(self.model, state)
         body, offset, turned = self._frame(frame)
@@ -179,7 +180,7 @@ class Kinematics:
         UnknownNameError
             As for `pose`.
         ValueError
-            Where bodies can move without any column's velocity changing.
+            If bodies can move while all entries of v are 0.
         """
         return self._slopes(state).seen(self._velocity_of(state, frame))
 
@@ -193,7 +194,7 @@ class Kinematics:
         Returns
         -------
         ndarray of float, shape (k, k)
-            Rotors included; singular where columns depend on each other.
+            Rotors included; singular if columns depend on each other.
 
         Raises
         ------
@@ -205,7 +206,7 @@ class Kinematics:
         return np.asarray(0.5 * (M + M.T))
 
     def velocities(self, state: State) -> Float:
-        """Velocities v of a state.
+        """Generalized velocity v of a state.
 
         Parameters
         ----------
@@ -230,7 +231,7 @@ class Kinematics:
         Returns
         -------
         ndarray of float, shape (3,)
-            In the world, m.
+            World, m.
         """
         check_state(self.model, state)
         masses = self._masses
@@ -247,7 +248,7 @@ class Kinematics:
         -------
         ndarray of float, shape (6, k)
             Linear momentum, kg m/s, then angular momentum about the centre of mass, kg m^2/s, both
-            in the world's axes; of the bodies, without rotors, whose own spins are not known.
+            in world axes; of the bodies, without the unknown spins of rotors.
 
         References
         ----------
@@ -274,26 +275,27 @@ class Kinematics:
         tolerance: float = 1e-8,
         nearest: bool = False,
     ) -> State:
-        """Inverse kinematics: a posture near a state in which frames are where they should be.
+        """Inverse kinematics: a posture near a state in which frames reach their targets.
 
-        Levenberg and Marquardt's method over all motions that the joints allow, with closed loops.
-        The limits of joints are linear constraints of each step, a least-squares problem that
-        nonnegative least squares solve.
+        The method is that of Levenberg and Marquardt over all motions that the joints allow, with
+        closed loops. The limits of joints are linear constraints of each step, a least-squares
+        problem that is solved by non-negative least squares.
 
         Parameters
         ----------
         state : State
-            Where the search begins; left as it is.
+            Start of the search; not changed.
         targets : mapping of hashable to array_like
             By frame: a position in the world, m, shape (3,), or a pair of a position and an
             orientation, scalar first, either of which may be None.
         limits : bool, optional
             Whether joints stay within their limits.
         tolerance : float, optional
-            Error of positions, over the unit of length of the frame's body, and of angles, rad;
-            and the part of all errors that a step must gain for the search to go on.
+            Largest error of positions, relative to the unit of length of the frame's body, and of
+            angles, rad. The search also ends if a step reduces all errors by less than this
+            fraction.
         nearest : bool, optional
-            Whether to return the nearest posture where there is none within the tolerance.
+            Whether to return the nearest posture if none is within the tolerance.
 
         Returns
         -------
@@ -305,10 +307,10 @@ class Kinematics:
         UnknownNameError
             As for `pose`.
         ValueError
-            Where a target has another shape or is not finite.
+            If a target has the wrong shape or is not finite.
         InconsistentStateError
-            Where a frame stays off its target, with its name and by how much; and where a loop
-            stays open.
+            If a frame does not reach its target, with its name and the distance, and if a loop
+            cannot be closed.
 
         References
         ----------

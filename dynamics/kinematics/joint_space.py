@@ -32,7 +32,7 @@ TURNING = (rows.ANGLE, rows.HEADING_A, rows.HEADING_B)
 
 @refer(JOINT_SPACE)
 class JointSpace:
-    """Coordinates of some joints, one after another.
+    """Coordinates of several joints as one vector.
 
     Parameters
     ----------
@@ -43,20 +43,20 @@ class JointSpace:
     Attributes
     ----------
     names : tuple
-        Of the joints.
+        Names of the joints.
     start : dict
-        First coordinate of a joint by name, and how many it has.
+        By name of joint: place of its first coordinate, and number of its coordinates.
     size : int
         Number k of coordinates.
     places : ndarray of int, shape (2, k)
-        Rows of their values and of their rates: see `Workspace.observed`.
+        Rows of the coordinates and of their rates: see `Workspace.observed`.
     rate_rows : ndarray of int, shape (k,)
-        Rows of their rates in the tables.
+        Rows of the rates in the tables.
 
     Raises
     ------
     UnknownNameError
-        Where a name is that of no joint with coordinates.
+        If no joint with coordinates has a name.
     """
 
     def __init__(self, model: Model, joints: Iterable[Hashable] | None = None) -> None:
@@ -105,7 +105,7 @@ class JointSpace:
         return f"JointSpace({self.size} coordinates of {len(self.names)} joints)"
 
     def read(self, state: State) -> tuple[Float, Float]:
-        """Coordinates and their rates.
+        """Return the coordinates of a state and their rates.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class JointSpace:
         return found[0], found[1]
 
     def positions(self, state: State) -> Float:
-        """Coordinates alone, for which no velocities are projected.
+        """Return the coordinates of a state without their rates, which is faster.
 
         Parameters
         ----------
@@ -138,19 +138,19 @@ class JointSpace:
         return np.asarray(self.measured(state.data[None], still)[0, 0])
 
     def place(self, state: State, position: ArrayLike, velocity: ArrayLike = 0.0) -> None:
-        """Put the joints of a tree at coordinates, one after another.
+        """Set the coordinates of all joints of a tree.
 
         Parameters
         ----------
         state : State
-            Changed; nothing is returned.
+            Changed.
         position : array_like, shape (k,)
         velocity : float or array_like, shape (k,), optional
 
         Raises
         ------
         InconsistentStateError
-            Where a joint is on a loop: see `Model.assemble`.
+            If a joint is on a loop: see `Model.assemble`.
         """
         q = rotation.as_numbers(position, (self.size,), "position")
         if np.ndim(velocity) == 0:

@@ -307,7 +307,7 @@ def parts_of(models: NearModels, kept: Mapping[str, NDArray[Any]]) -> tuple[Part
     Raises
     ------
     ValueError
-        Where they are of pairs that the model does not have, or of other sizes.
+        If they are of pairs that the model does not have, or of other sizes.
     """
     number_of = {str(name): k for k, name in enumerate(models.candidates.names)}
     found, name, number = [], 0, 0

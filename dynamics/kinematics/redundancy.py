@@ -28,21 +28,21 @@ RANK = 1e-8
 
 @dataclass(frozen=True, slots=True)
 class Redundancy:
-    """Constraints of a model in one state, counted.
+    """Counts of the constraints of a model in one state.
 
     Attributes
     ----------
     n_rows : int
-        Constraints.
+        Number of constraints.
     rank : int
-        How many of them are independent.
+        Number of independent constraints.
     n_freedoms : int
-        Velocities that the constraints leave, 6 n - rank.
+        Degrees of freedom, 6 n - rank.
     redundant : int
-        Constraints that repeat others, n_rows - rank.
+        Number of redundant constraints, n_rows - rank.
     loops : tuple of (tuple of hashable, int)
-        Joints and couplings that share redundant constraints, and how many; the loads on them are
-        not unique.
+        Joints and couplings that share redundant constraints, and the number of these; the forces
+        of these joints are not unique.
     """
 
     n_rows: int

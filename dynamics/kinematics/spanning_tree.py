@@ -145,7 +145,7 @@ class Slopes:
         Raises
         ------
         ValueError
-            Where bodies can move without any coordinate changing.
+            If bodies can move without any coordinate changing.
         """
         if self._motions.order is not None:
             return self._tree[:, self._motions.order]
@@ -336,7 +336,7 @@ class SpanningTree:
         Raises
         ------
         ValueError
-            Where coordinates of a joint do not measure its motion.
+            If coordinates of a joint do not measure its motion.
         """
         values = self._system.values.copy()
         values[self._places] = slopes[self._taken]

@@ -40,10 +40,10 @@ WORLD = _World()
 @never_changes("body")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Body:
-    """A rigid body; its frame has the origin at the centre of mass.
+    """A rigid body; the origin of its frame is the centre of mass.
 
-    With a ``spatial_inertia`` the origin is any point, and what moves need not be rigid: water that
-    is carried along counts as added mass.
+    With a ``spatial_inertia`` the origin is any point, and the inertia may contain the added mass
+    of water that moves with the body.
 
     Attributes
     ----------
@@ -51,25 +51,25 @@ class Body:
     mass : float
         kg.
     inertia : ndarray of float, shape (3, 3)
-        About the centre of mass, along the body's axes, kg m^2; with a ``spatial_inertia`` its
-        block of rotation.
+        Inertia about the centre of mass in body axes, kg m^2; with a ``spatial_inertia`` its
+        rotational block.
     position : ndarray of float, shape (3,), or None
-        Of the centre of mass in the world at the start, m; None leaves it to the joints. A body
-        with a position or an orientation has both, by default 0 and the identity.
+        Initial position of the centre of mass, world, m. With None the joints place the body. A
+        body with a position or an orientation has both, by default 0 and the identity.
     orientation : ndarray of float, shape (4,), or None
-        Body to world, scalar first.
+        Initial orientation, body to world, scalar first.
     drag, spin_drag : float
-        Force over velocity, N s/m; torque over angular velocity, N m s/rad.
+        Force per velocity, N s/m; torque per angular velocity, N m s/rad.
     gravity_scale : float
-        Part of the mechanism's gravity that acts on the body.
+        Factor of gravity on the body.
     shape : Shape or None
-        What it looks like and what it touches with.
+        Shape that is drawn and touches others.
     visuals, collisions : tuple of Geometry
-        The same for a body of a robot file, which distinguishes the two.
+        Shapes that are drawn, and shapes that touch others, of a body of a robot file.
     spatial_inertia : ndarray of float, shape (6, 6), or None
-        About the origin, for twists [omega; v] along the body's axes.
+        Inertia about the origin for twists [omega; v] in body axes.
     center_of_mass : ndarray of float, shape (3,)
-        Where gravity pulls, body frame, m; 0 without a ``spatial_inertia``.
+        Point on which gravity acts, body frame, m; 0 without a ``spatial_inertia``.
     """
 
     name: Hashable
@@ -121,30 +121,30 @@ def body(
     Parameters
     ----------
     shape : Shape or None
-        Gives mass and inertia where they are not given.
+        Provides mass and inertia if they are not given.
     name : hashable
     mass : float, optional
         kg; by default that of the shape.
     inertia : array_like, shape (3, 3), (3,) or (6, 6), optional
-        Matrix about the centre of mass, or principal moments along the body's axes, kg m^2. Or the
-        6 x 6 matrix of twists [omega; v] of any origin, added mass included: see
-        `dynamics.integrators.spatial_inertia`; ``mass`` then is the mass that gravity acts on.
+        Matrix about the centre of mass, or principal moments, in body axes, kg m^2. A 6 x 6 matrix
+        is for twists [omega; v] of any origin and may include added mass, see
+        `dynamics.integrators.spatial_inertia`; ``mass`` is then the mass on which gravity acts.
     position : array_like, shape (3,), optional
-        Of the centre of mass in the initial state, world, m; by default joints place the body.
+        Initial position of the centre of mass, world, m; by default joints place the body.
     orientation : array_like, shape (4,), optional
-        Quaternion of the initial state, body to world, scalar first.
+        Initial orientation, body to world, scalar first.
     drag : float, optional
-        Force against the velocity, N s/m.
+        Drag force per velocity, N s/m.
     spin_drag : float, optional
-        Torque against the angular velocity, N m s/rad.
+        Drag torque per angular velocity, N m s/rad.
     gravity_scale : float, optional
-        Factor of gravity on this body; 0 lets it float.
+        Factor of gravity on this body; 0 for none.
     visuals, collisions : tuple of Geometry, optional
         Shapes that are drawn, and shapes that touch others.
     any_inertia : bool, optional
-        Whether to take an inertia that no rigid body has, as files of robots have them.
+        Whether to accept an inertia that no rigid body can have, as in some robot files.
     center_of_mass : array_like, shape (3,), optional
-        Where gravity pulls at a body with an inertia of 6 x 6; by default the origin.
+        Point on which gravity acts, for an inertia of 6 x 6, body frame, m; by default the origin.
     color : array_like, shape (3,) or (4,), optional
         Red, green, blue and opacity of the shape on pages, each from 0 to 1.
 
@@ -155,9 +155,9 @@ def body(
     Raises
     ------
     ValueError
-        For a color of a body without a shape, or with visuals, which have their own. Where mass or
-        inertia is missing, not finite, not positive definite or none of a rigid
-        body (each principal moment at most the sum of the others).
+        For a color of a body without a shape, or with visuals, which have their own. If mass or
+        inertia is missing, not finite, not positive definite, or not of a rigid body (a principal
+        moment above the sum of the others).
     """
     label = f"body {name!r}"
     if shape is not None and not isinstance(shape, Shape):

@@ -50,9 +50,9 @@ def closed_surface(mesh: Mesh, label: str) -> tuple[Float, Int, int]:
     Raises
     ------
     UnfitMeshError
-        Where it is open or flat or has too many triangles.
+        If it is open or flat or has too many triangles.
     ValueError
-        Where it cannot be read.
+        If it cannot be read.
     """
     try:
         corners = corners_of(mesh)
@@ -112,7 +112,7 @@ def _neighbors(faces: Int, n: int, label: str) -> tuple[Int, NDArray[np.bool_]]:
     Raises
     ------
     UnfitMeshError
-        Where an edge has not two faces.
+        If an edge has not two faces.
     """
     edges = _edges(faces)
     key = edges.min(axis=1) * n + edges.max(axis=1)

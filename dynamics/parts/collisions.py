@@ -184,7 +184,7 @@ def candidates_of(mechanism: Any) -> Candidates:
     ------
     ValueError
         For restitution of a pair that touches a plane between its shapes, for shapes that cannot
-        touch, for options that apply to no pair, and where nothing can touch.
+        touch, for options that apply to no pair, and if nothing can touch.
     """
     solids = _solids(mechanism)
     own: dict[int, list[int]] = {}

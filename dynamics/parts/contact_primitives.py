@@ -49,9 +49,9 @@ class HalfSpace:
     Parameters
     ----------
     normal : array_like, shape (3,), optional
-        Out of the solid, in the frame of the body or world that owns it.
+        Outward normal, in the frame of the body or world that owns the half-space.
     point : array_like, shape (3,), optional
-        On the plane, m.
+        Point on the plane, m.
     """
 
     normal: ArrayLike = (0.0, 0.0, 1.0)

@@ -107,31 +107,32 @@ def contact(
     cone: str | int = "round",
     **unknown: Any,
 ) -> Contact:
-    """Check a contact and cut it into pairs of features; see `Mechanism.add_contact`.
+    """Check a contact and divide it into pairs of features; see `Mechanism.add_contact`.
 
     Parameters
     ----------
     first, other : Body or world
     name : hashable
     shape : Shape, HalfSpace, Geometry or array_like, shape (3,) or (k, 3), optional
-        Of the body: a shape, a point, points that stand for their convex hull (found by Qhull), or
-        a `Geometry` of a robot file (of a mesh the hull). By default the body's own shape.
+        Shape of the body: a shape, a point, points whose convex hull it is (by Qhull), or a
+        `Geometry` of a robot file (the hull of a mesh). By default the body's own shape.
     against_shape : Shape, HalfSpace, Geometry or array_like, shape (3,) or (k, 3), optional
-        Of what it touches; by default its own shape, and of the world the half-space z < 0.
+        Shape that it touches; by default the other body's own shape, or the half-space z < 0 of the
+        world.
     friction : float, optional
         Coefficient of sliding friction.
     torsional, rolling : float, optional
         Coefficients of torsional and rolling friction, m.
     restitution : float, optional
-        Fraction of the approach velocity after an impact, from 0 to 1.
+        Ratio of the separation velocity after an impact to the approach velocity, from 0 to 1.
     compliance : float, optional
         m/N; 0 is rigid.
     distance : callable, optional
-        Signed distance of the two bodies as a function of yours, instead of shapes.
+        Your function for the signed distance of the two bodies, instead of shapes.
     cone : "round" or int, optional
-        Cone of sliding friction: round, the same in all directions (second order), or the hull of
-        an even number of directions, at least 4 (linearized: Bruedigam et al. 2023, Appendix C). On
-        level ground the first direction is x, on a slope what x becomes by the shortest turn.
+        Cone of sliding friction: round (second-order cone), or the convex hull of an even number of
+        directions, at least 4 (linearized: Bruedigam et al. 2023, Appendix C). On level ground the
+        first direction is x, on a slope x after the shortest rotation to the slope.
 
     Returns
     -------
@@ -140,8 +141,8 @@ def contact(
     Raises
     ------
     ValueError
-        For coefficients that make no sense, cones of a number of directions that is odd or below 4,
-        pairs of shapes that are not offered, and restitution where they touch a plane.
+        For invalid coefficients, cones with an odd number of directions or fewer than 4,
+        unsupported pairs of shapes, and restitution between shapes with a separating plane.
 
     References
     ----------

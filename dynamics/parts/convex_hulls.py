@@ -75,7 +75,7 @@ def hull_mesh(points: Any, label: str) -> Mesh:
     Raises
     ------
     ValueError
-        As `hull_of`, and where they lie in a plane.
+        As `hull_of`, and if they lie in a plane.
     """
     from scipy.spatial import ConvexHull
 

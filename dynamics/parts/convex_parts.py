@@ -58,42 +58,42 @@ def convex_parts(
     orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
     friction: float = 0.5,
 ) -> list[Geometry]:
-    """Cut a concave mesh into convex parts that touch in its place, by CoACD.
+    """Convex decomposition of a concave mesh, by CoACD.
 
-    The parts are ``collisions=`` of a body, or obstacles of the world one by one. They are kept in
-    the user's cache (`NUMBA_CACHE_DIR`, or where the system keeps caches) by the content of the
-    mesh, so that only the first call takes seconds. Needs the extra ``convex``.
+    Use the parts as ``collisions=`` of a body, or add each as an obstacle of the world. They are
+    stored in the user's cache (`NUMBA_CACHE_DIR`, or the system's folder for caches) by the content
+    of the mesh, so only the first call takes seconds. Needs the extra ``convex``.
 
     Parameters
     ----------
     mesh : str, Path, Geometry or object
         File (STL, OBJ, and with the extra ``meshes`` COLLADA, glTF and PLY), collision shape of a
-        body, or anything with ``vertices``, shape (v, 3), and ``faces``, shape (f, 3), as trimesh's
-        meshes.
+        body, or an object with ``vertices``, shape (v, 3), and ``faces``, shape (f, 3), such as a
+        mesh of trimesh.
     concavity : float, optional
-        Largest distance between a part and the mesh inside it that counts as convex, relative to
-        half the size of the mesh; from 0.01, which makes many parts, to 1.
+        Largest distance between a part and the mesh inside it, relative to half the size of the
+        mesh; from 0.01, with many parts, to 1.
     position : array_like, shape (3,), optional
-        Origin of the mesh in the frame of its body or the world, m. A geometry has its own place.
+        Position of the mesh in the frame of its body or the world, m. A geometry has its own pose.
     orientation : array_like, shape (4,), optional
-        The mesh's frame to the body's or world's, scalar first; likewise.
+        Orientation, mesh to body or world, scalar first. A geometry has its own pose.
     friction : float, optional
-        Coefficient of sliding friction; a geometry has its own surface.
+        Coefficient of sliding friction; a geometry has its own.
 
     Returns
     -------
     list of Geometry
-        The mesh alone where it is convex. Parts have at most 26 corners, all of which touch.
+        The mesh itself if it is convex. Parts have at most 26 vertices.
 
     Raises
     ------
     ValueError
-        For a mesh that is open, flat or of more than 200 000 triangles, for one that cannot be
-        read, and for numbers that make no sense. Faces that wind inward are turned.
+        For a mesh that is open, flat, has more than 200 000 triangles or cannot be read, and for
+        invalid numbers. Faces that wind inward are turned.
     FileNotFoundError
-        Where the file is not there.
+        If the file does not exist.
     graphsys.MissingExtraError
-        Where ``coacd`` is not installed.
+        If ``coacd`` is not installed.
 
     References
     ----------

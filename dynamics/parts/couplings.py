@@ -31,11 +31,12 @@ class Coupling:
     leader, follower : hashable
         Names of the joints.
     ratio : float
-        Of the coordinates: rad or m of the follower over rad or m of the leader.
+        Coordinate of the follower per coordinate of the leader, in rad or m each.
     offset : float
-        rad or m of the follower.
+        Coordinate of the follower at zero coordinate of the leader, rad or m.
     counter : hashable or None
-        Name of the tendon that counts the turns of the leader, where the ratio is not one of teeth.
+        Name of the tendon that counts the turns of the leader, if the ratio is not a ratio of whole
+        numbers.
     """
 
     name: Hashable
@@ -126,7 +127,7 @@ def halves(one: Coupling, joints: Mapping[Hashable, Joint]) -> tuple[Half, Half]
     Raises
     ------
     UnknownNameError
-        Where one of the joints is gone.
+        If one of the joints is gone.
     """
     for name in (one.leader, one.follower):
         if name not in joints:

@@ -23,7 +23,7 @@ Float = NDArray[np.float64]
 @never_changes("spring")
 @dataclass(frozen=True, slots=True, eq=False)
 class Spring:
-    """A spring and damper between two points, along the line that joins them.
+    """A spring and damper between two points, along the line between them.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ class Spring:
     damping : float, optional
         N s/m.
     length : float, optional
-        Where the spring is at rest, m.
+        Rest length, m.
     parent_point, child_point : array_like, shape (3,), optional
-        Body frames, m.
+        End points, body frames, m.
     name : hashable, optional
     actuated : bool, optional
         Whether a control pushes the points apart, N.
     limits : tuple of float, optional
-        Least and largest distance of the points, m, either of them infinite: see `Rope`.
+        Smallest and largest distance of the points, m; either may be infinite. See `Rope`.
     control_limits : tuple of float, optional
-        Least and largest control, N; what is beyond is cut.
+        Smallest and largest control, N; controls are clipped to them.
     limit_compliance : float, optional
-        How far a force stretches the limits, m/N; 0 is rigid.
+        Compliance of the limits, m/N; 0 is rigid.
     """
 
     parent: Any
@@ -99,22 +99,22 @@ def _pair(given: Any, label: str) -> tuple[float, float]:
 def Rope(
     parent: Any, child: Any, length: float, *, compliance: float = 0.0, **options: Any
 ) -> Spring:
-    """Keep two points within a distance: a rope, or with ``compliance`` an elastic band.
+    """Limit the distance of two points: a rope, or with ``compliance`` an elastic band.
 
     Parameters
     ----------
     parent, child : Body or world
     length : float
-        m.
+        Largest distance, m.
     compliance : float, optional
-        m/N; 0 does not stretch.
+        m/N; 0 is inextensible.
     **options
-        ``parent_point, child_point, name`` and the rest of `Spring`.
+        ``parent_point``, ``child_point``, ``name`` and the other options of `Spring`.
 
     Returns
     -------
     Spring
-        For `Mechanism.add_force`; `Trajectory.contact` reports its slack and its tension.
+        For `Mechanism.add_force`; `Trajectory.contact` returns its slack and its tension.
     """
     return Spring(parent, child, limits=(-math.inf, length), limit_compliance=compliance, **options)
 
@@ -122,28 +122,28 @@ def Rope(
 @never_changes("thruster")
 @dataclass(frozen=True, slots=True, eq=False)
 class Thruster:
-    """Force and torque that turn with a body and grow with a control: a propeller, a jet, a reel.
+    """Force and torque in the frame of a body, proportional to a control: a propeller or a jet.
 
-    The control of its name is their factor. Nothing feels the reaction.
+    The control with its name multiplies both. No other body gets the reaction.
 
     Parameters
     ----------
     child : Body
-        What it pushes.
+        Body on which it acts.
     force : array_like, shape (3,), optional
-        For a control of 1, body frame, N.
+        Force at control 1, body frame, N.
     torque : array_like, shape (3,), optional
-        For a control of 1, body frame, N m.
+        Torque at control 1, body frame, N m.
     point : array_like, shape (3,), optional
-        Where the force acts, body frame, m.
+        Point of action of the force, body frame, m.
     name : hashable, optional
     control_limits : tuple of float, optional
-        Least and largest control; what is beyond is cut.
+        Smallest and largest control; controls are clipped to them.
 
     Raises
     ------
     ValueError
-        For numbers that are not finite, and where neither force nor torque is.
+        For numbers that are not finite, and if both force and torque are missing.
     """
 
     child: Any
@@ -180,17 +180,18 @@ class Thruster:
 @never_changes("wrench")
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrench:
-    """Force and torque by a function of yours, of time, poses and velocities.
+    """Force and torque from a function of time, poses and velocities.
 
-    Half of an interval's impulse acts at each of its ends, with the pose there and the interval's
-    own velocities, so that steps stay of second order; at orders 4 and 6 it acts at all nodes of a
-    step, with the velocities there, and must be as smooth to keep them. What acts on a body's
-    ``parent`` is equal and opposite: a wrench between two bodies changes no momentum.
+    At order 2, half of an interval's impulse acts at each of its ends, with the pose there and the
+    velocity of the interval, so steps stay of second order. At orders 4 and 6 the wrench acts at
+    all nodes of a step, with the velocities there, and must be sufficiently smooth for these
+    orders. The wrench on a ``parent`` is equal and opposite: a wrench between two bodies conserves
+    momentum.
 
     Parameters
     ----------
     child : Body
-        What the wrench acts on.
+        Body on which the wrench acts.
     function : callable
         ``wrench = function(time, pose, twist)``, shape (6,): force (world, N) and torque (body
         frame, N m) about the body's origin, from its pose [x, y, z, qs, qx, qy, qz] and its twist,
@@ -198,16 +199,16 @@ class Wrench:
         ``function(time, parent_pose, pose, parent_twist, twist)``.
     parent : Body or world, optional
     jacobian : callable, optional
-        Of the same arguments: derivative of the wrench with respect to the child's own twist,
-        shape (6, 6), which spares iterations where it is large.
+        Function of the same arguments: derivative of the wrench with respect to the child's twist,
+        shape (6, 6). It saves iterations if the derivative is large.
     name : hashable, optional
 
     Raises
     ------
     ValueError
-        Where it joins a body with itself, or acts on the world.
+        If it connects a body with itself, or acts on the world.
     TypeError
-        Where the functions are none.
+        If ``function`` or ``jacobian`` is not callable.
     """
 
     child: Any
@@ -225,36 +226,36 @@ class Wrench:
 @never_changes("potential")
 @dataclass(frozen=True, slots=True, eq=False)
 class Potential:
-    """Potential energy by a function of yours, of the poses of any number of bodies.
+    """Potential energy from a function of the poses of any number of bodies.
 
-    ``Potential(bodies=[a, b, c], function=V)`` is an energy V(z_a, z_b, z_c). The shorter
-    ``Potential(child, V)`` is the same as ``bodies=[world, child]``, and with a ``parent`` it is
-    ``bodies=[parent, child]``.
+    ``Potential(bodies=[a, b, c], function=V)`` is the energy V(z_a, z_b, z_c). ``Potential(child,
+    V)`` is short for ``bodies=[world, child]``, and with a ``parent`` for ``bodies=[parent,
+    child]``.
 
     Parameters
     ----------
     child : Body, optional
-        Left out with ``bodies``.
+        Omitted with ``bodies``.
     function : callable
-        ``energy, gradient = function(*poses)``, with one pose [x, y, z, qs, qx, qy, qz] a body:
-        J, and shape (6 k,) for k bodies, its derivative with respect to (x_1, theta_1, x_2,
-        theta_2, ...), theta a rotation vector in the body's frame.
+        ``energy, gradient = function(*poses)``, with one pose [x, y, z, qs, qx, qy, qz] per body:
+        the energy, J, and for k bodies its derivative, shape (6 k,), with respect to (x_1, theta_1,
+        x_2, theta_2, ...), theta a rotation vector in the body's frame.
     parent : Body or world, optional
     name : hashable, optional
     bodies : sequence of Body or world, optional
-        In the order of the function's arguments, none of them twice.
+        Bodies in the order of the function's arguments, each once.
 
     Raises
     ------
     ValueError
-        Where a body is given twice, and where none moves.
+        If a body is given twice, and if all bodies are fixed.
     TypeError
-        Where the function is none, and where ``bodies`` are no bodies.
+        If ``function`` is not callable, and if ``bodies`` are not bodies.
 
     Notes
     -----
-    Each call runs Python. The step takes the gradient explicitly, at both ends of an interval: a
-    potential must not be too stiff for the timestep (theory/step).
+    Each call runs Python. A step uses the gradient explicitly, at both ends of an interval, so the
+    potential must not be too stiff for the time step (theory/step).
     """
 
     child: Any = None

@@ -51,7 +51,7 @@ def label_of(parent: Any, child: Any, options: JointOptions) -> str:
     Raises
     ------
     TypeError
-        Where an end is no body.
+        If an end is not a body.
     """
     check_ends("joint", parent, child)
     return f"joint {options.get('name') or f'{parent.name}-{child.name}'!r}"
@@ -107,7 +107,7 @@ Parameters
 ----------
 parent, child : Body or world
 {axis}orientation : array_like, shape (4,), optional
-    Of the child in the parent's frame where all coordinates are 0, scalar first.
+    Orientation of the child in the parent's frame at zero coordinates, scalar first.
 **options
     Those of every joint.
 
@@ -115,7 +115,7 @@ Returns
 -------
 Joint
 """
-AXIS = "axis : array_like, shape (3,)\n    Frame of the parent.\n"
+AXIS = "axis : array_like, shape (3,)\n    In the frame of the parent, of any length but 0.\n"
 
 
 def _present(function: Any, kind: str, summary: str, axis: str) -> Any:
@@ -160,53 +160,53 @@ def _without_axis(kind: str, summary: str) -> FrameJoint:
 
 Fixed = _without_axis(
     "fixed",
-    "Weld the child to the parent: 6 constraints, 0 coordinates.",
+    "Fixed joint: the child is welded to the parent; 6 constraints, no coordinates.",
 )
 Prismatic = _with_axis(
     "prismatic",
-    "Slide along an axis (parent's frame): 5 constraints; coordinate: displacement, m.",
+    "Prismatic joint: the child slides along an axis; 5 constraints, a displacement, m.",
 )
 Planar = _with_axis(
     "planar",
-    "Slide in the plane across an axis, without turning: 4 constraints, 2 displacements.",
+    "The child slides across an axis without rotation; 4 constraints, two displacements, m.",
 )
 FixedOrientation = _without_axis(
     "fixed orientation",
-    "Move freely without turning: 3 constraints, 3 displacements along the parent's axes.",
+    "The child moves without rotation; 3 constraints, displacements in the parent's axes, m.",
 )
 Revolute = _with_axis(
     "revolute",
-    "Turn about an axis (parent's frame): 5 constraints; coordinate: angle, rad.",
+    "Revolute joint (hinge): the child turns about an axis; 5 constraints, an angle, rad.",
 )
 Cylindrical = _with_axis(
     "cylindrical",
-    "Slide along and turn about an axis: 4 constraints; displacement and angle.",
+    "The child slides along an axis and turns about it; 4 constraints, displacement and angle.",
 )
 PlanarAxis = _with_axis(
     "planar axis",
-    "Slide across and turn about an axis: 3 constraints; two displacements and an angle.",
+    "The child slides across an axis and turns about it; 3 constraints, 2 displacements, angle.",
 )
 FreeAxis = _with_axis(
     "free axis",
-    "Move freely, turn about an axis alone: 2 constraints; three displacements and an angle.",
+    "The child moves freely and turns about an axis; 2 constraints, 3 displacements, angle.",
 )
 Spherical = _without_axis(
     "spherical",
-    "Turn about a point: 3 constraints; the rotation vector, rad, and the spin in child axes.",
+    "Ball joint: 3 constraints; coordinates: rotation vector, rad; rates in the child's axes.",
 )
 PointOnLine = _with_axis(
     "point on line",
-    "Hold the child's point on a line of the parent: 2 constraints.",
+    "The child's point stays on a line of the parent; 2 constraints.",
 )
 PointOnPlane = _with_axis(
     "point on plane",
-    "Hold the child's point on a plane of the parent, across the axis: 1 constraint.",
+    "The child's point stays on a plane of the parent, across the axis; 1 constraint.",
 )
 Floating = _without_axis(
     "floating",
-    "Constrain nothing: coordinates, springs, dampers and controls between two free bodies.",
+    "No constraint: coordinates, springs, dampers and controls between two free bodies.",
 )
 ConstantVelocity = _with_axis(
     "constant velocity",
-    "Couple two shafts that meet at a point (Rzeppa): 4 constraints, two bending angles.",
+    "Constant-velocity (Rzeppa) joint of two shafts that meet; 4 constraints, 2 angles, rad.",
 )

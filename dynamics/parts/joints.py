@@ -58,48 +58,50 @@ POINTS = tuple(Row(kinds.POINT, axis, axis) for axis in EYE)
 @never_changes("joint")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Joint:
-    """A joint between two bodies; made by `Revolute` and its like.
+    """A joint between two bodies; made by `Revolute` and similar functions.
 
     Attributes
     ----------
     kind : str
-        Name in the table of joints, for people.
+        Name of the type of joint, for messages.
     name : hashable
     parent, child : Body or world
     parent_point, child_point : ndarray of float, shape (3,)
-        Where the joint sits, in the body's frame, from its centre of mass, m.
+        Position of the joint on each body, in the body's frame, from its centre of mass, m.
     offset : ndarray of float, shape (4,)
-        Rotation of the child in the parent's frame where all coordinates are 0.
+        Orientation of the child in the parent's frame at zero coordinates, scalar first.
     rows : tuple of Row
-        What is held at zero.
+        Constraint rows, whose values are kept at zero.
     positions, rates : tuple of Row
-        What measures the free motion, and whose slopes measure its velocity.
+        Rows that measure the coordinates, and rows whose derivatives measure their rates.
     stiffness, damping, rest : ndarray of float, shape (number of coordinates,)
-        Spring, N/m or N m/rad, and damper along each free axis; coordinates without force.
+        Spring, N/m or N m/rad, and damper, N s/m or N m s/rad, along each free axis; coordinates at
+        which the spring has no force, m or rad.
     friction : ndarray of float, shape (number of coordinates,)
         Largest dry friction along each free axis, N or N m.
     armature : ndarray of float, shape (number of coordinates,)
-        Inertia of a rotor that turns with each free axis, seen through its gear, kg or kg m^2.
+        Inertia of a rotor that turns with each free axis, reflected through its gear, kg or kg m^2.
     compliance, constraint_damping : float, or ndarray of float, shape (n_rows, n_rows)
-        Of the constraint itself, m/N and rad/(N m), and N s/m; 0 is rigid.
+        Compliance of the constraint, m/N and rad/(N m), 0 if rigid; and its damping, N s/m and N m
+        s/rad.
     theta : float
-        1/2 keeps the energy of a compliant joint, 1 lets it decay.
+        Implicitness of a compliant joint: 1/2 keeps its energy, 1 lets it decay.
     actuated : bool
         Whether the free axes take controls.
     limits : ndarray of float, shape (number of coordinates, 2), or None
-        Lower and upper ends of the coordinates.
+        Lower and upper limits of the coordinates, m or rad.
     velocity_limits : ndarray of float, shape (number of coordinates, 2), or None
-        Lower and upper ends of their rates, m/s or rad/s.
+        Lower and upper limits of their rates, m/s or rad/s.
     control_limits : ndarray of float, shape (number of coordinates, 2), or None
-        Least and largest control along each axis, N or N m; what is beyond is cut.
+        Smallest and largest control along each axis, N or N m; controls are clipped to them.
     servo : PositionServo, VelocityServo or None
-        Motor with a feedback of its own; the joint's control adds to its target.
+        Motor with feedback; the joint's control is added to its target.
     user : callable or None
         Constraint ``g(*poses) -> (g, jacobian)`` of a `Custom` joint.
     n_user : int
-        Number of its rows.
+        Number of rows of ``user``.
     user_bodies : tuple of Body or world
-        Whose poses it takes, in turn.
+        Bodies whose poses are the arguments of ``user``, in order.
     """
 
     kind: str
@@ -135,12 +137,12 @@ class Joint:
 
     @property
     def bodies(self) -> tuple[Any, ...]:
-        """All bodies that its constraints are of, the world too: parent and child, mostly."""
+        """All bodies of its constraints, the world included; usually parent and child."""
         return self.user_bodies or (self.parent, self.child)
 
     @property
     def soft(self) -> bool:
-        """True if some of its constraints give way."""
+        """True if some of its constraints are compliant."""
         return bool(np.any(self.compliance))
 
     @property
@@ -197,7 +199,7 @@ def unit(axis: ArrayLike, label: str) -> Float:
     Raises
     ------
     ValueError
-        Where it is zero or not finite.
+        If it is zero or not finite.
     """
     given = rotation.as_numbers(axis, (3,), f"axis of {label}")
     length = float(np.linalg.norm(given))
@@ -388,17 +390,17 @@ def joint(
     user_bodies: tuple[Any, ...] = (),
     **unknown: Any,
 ) -> Joint:
-    """Check what every joint has.
+    """Check the options of a joint, and make it.
 
     Parameters
     ----------
     kind : str
-        Name in the table of joints, for people.
+        Name of the type of joint, for messages.
     parent, child : Body or world
     rows, positions, rates : list of Row
         Constraints; coordinates along the free axes; their rates.
     offset : ndarray of float, shape (4,)
-        Rotation of the child in the parent's frame where all coordinates are 0.
+        Orientation of the child in the parent's frame at zero coordinates, scalar first.
     name : hashable, optional
         By default ``"parent-child"``.
     parent_point, child_point : array_like, shape (3,), optional
@@ -412,33 +414,34 @@ def joint(
     friction : float or array_like, shape (number of coordinates,), optional
         Largest dry friction along each free axis, N or N m.
     armature : float or array_like, shape (number of coordinates,), optional
-        Inertia of a rotor that turns with each free axis, seen through its gear, kg or kg m^2.
+        Inertia of a rotor that turns with each free axis, reflected through its gear, kg or kg m^2.
     compliance : float or array_like, shape (n_rows,) or (n_rows, n_rows), optional
-        Of the constraint itself, m/N and rad/(N m); 0 is rigid. An array has a row for each of
-        the joint's ``rows`` and may couple them: any symmetric positive semidefinite matrix.
-        Displacements of a joint that holds a point count along the parent's axes then.
+        Compliance of the constraint, m/N and rad/(N m); 0 is rigid. An array has a row per
+        constraint row of the joint (``rows``): any symmetric positive semidefinite matrix. With an
+        array, displacements of a joint that fixes a point are in the parent's axes.
     constraint_damping : float or array_like, shape (n_rows,) or (n_rows, n_rows), optional
-        Of a compliant constraint, N s/m and N m s/rad; as ``compliance``.
+        Damping of a compliant constraint, N s/m and N m s/rad; like ``compliance``.
     theta : float, optional
-        From 1/2 to 1: 1/2 keeps the energy of a compliant constraint, 1 lets it decay.
+        Implicitness, from 1/2 to 1: 1/2 keeps the energy of a compliant constraint, 1 lets it
+        decay.
     actuated : bool, optional
         Whether controls act along the free axes.
     limits : array_like, shape (number of coordinates, 2), optional
-        Lower and upper end of each coordinate, m or rad; numpy.inf where there is none.
+        Lower and upper limit of each coordinate, m or rad; numpy.inf for none.
     velocity_limits : array_like, shape (number of coordinates, 2), optional
-        Lower and upper end of each rate, m/s or rad/s.
+        Lower and upper limit of each rate, m/s or rad/s.
     control_limits : array_like, shape (number of coordinates, 2), optional
-        Least and largest control along each axis, N or N m; controls are clipped to it.
+        Smallest and largest control along each axis, N or N m; controls are clipped to them.
     servo : PositionServo or VelocityServo, optional
-        Motor with a feedback of its own; the joint's control adds to its target.
+        Motor with feedback; the joint's control is added to its target.
     user : callable, optional
         Constraint ``g(*poses) -> (g, jacobian)`` of a `Custom` joint.
     n_user : int, optional
-        Number of its rows.
+        Number of rows of ``user``.
     user_bodies : tuple of Body or world, optional
-        Whose poses it takes, in turn.
+        Bodies whose poses are the arguments of ``user``, in order.
     **unknown
-        Refused.
+        Raises an error.
 
     Returns
     -------
@@ -447,9 +450,9 @@ def joint(
     Raises
     ------
     TypeError
-        For an option that no joint has, with the one that is meant where it is known.
+        For an unknown option, with the name of the option that is meant if it is known.
     ValueError
-        For numbers that no joint has.
+        For invalid numbers.
     """
     name = f"{parent.name}-{child.name}" if name is None else name
     label = f"joint {name!r}"

@@ -93,7 +93,7 @@ def corners_of(mesh: Mesh) -> Float:
     Raises
     ------
     FileNotFoundError
-        Where its file is not there.
+        If its file is not there.
     ValueError
         For files of a kind that is not read, and broken ones.
     graphsys.MissingExtraError
@@ -143,7 +143,7 @@ def found(mesh: Mesh) -> Path | None:
     Raises
     ------
     ValueError
-        Where it lies outside the folders it may lie in, its links resolved.
+        If it lies outside the folders it may lie in, its links resolved.
     """
     start = Path(mesh.folder).resolve()
     parts = Path(mesh.path).parts

@@ -20,33 +20,34 @@ STEP = 0.2
 class Muscle:
     """A muscle with its tendon, as MuJoCo's ``<muscle>``: it pulls, and never pushes.
 
-    With optimal length l0 and tendon l_T, which follow from the two ranges, l = (length - l_T) / l0
-    and v = rate / (l0 fastest), its force is ``- peak (activation FL(l) FV(v) + FP(l))``.
+    With optimal length l0 and tendon length l_T, which follow from ``lengths`` and ``range``, let l
+    = (length - l_T) / l0 and v = rate / (l0 fastest). The force is ``- peak (activation FL(l) FV(v)
+    + FP(l))``.
 
     Parameters
     ----------
     lengths : (float, float)
         Shortest and longest length of the whole path, m.
     range : (float, float), optional
-        What l is there.
+        Values of l at these lengths.
     peak : float, optional
         Largest active force at rest, N.
     shortest, longest : float, optional
-        l between which the muscle is active.
+        Values of l between which the muscle is active.
     fastest : float, optional
-        Speed of shortening without load, l0 per second.
+        Largest shortening velocity, without load, l0 per second.
     passive : float, optional
-        Passive force where l is `longest`, over the peak.
+        Passive force at l = `longest`, relative to the peak.
     lengthening : float, optional
-        Active force of fast lengthening, over the peak.
+        Active force at fast lengthening, relative to the peak.
     times : (float, float), optional
         Time constants of activation and deactivation, s.
     smoothing : float, optional
-        Width of excitation minus activation over which these change into each other.
+        Range of excitation minus activation in which the two time constants are blended.
     gear : float, optional
-        Length and force of the muscle over those of the joint or tendon.
+        Ratio of the length and force of the muscle to those of the joint or tendon.
     forces : (float, float), optional
-        Range that its force is cut to, N.
+        Smallest and largest force, N; the force is clipped to them.
 
     References
     ----------

@@ -35,25 +35,25 @@ ORIGIN, UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """Errors of a sensor: ``bias + walk + white noise``, then rounding.
+    """Errors of a sensor: ``bias + walk + white noise``, then rounding to the resolution.
 
-    Each is one number, or one for each number of the reading.
+    Each argument is one number, or one per number of the reading.
 
     Parameters
     ----------
     white : float or array_like, shape (m,), optional
-        Standard deviation of each sample, in the unit of the reading.
+        Standard deviation of the white noise of a sample, in the unit of the reading.
     bias : float or array_like, shape (m,), optional
         Constant error.
     walk : float or array_like, shape (m,), optional
-        Random walk of the bias: its standard deviation after 1 s; it grows with the root of time.
+        Standard deviation of the random walk after 1 s; it grows with the square root of time.
     resolution : float or array_like, shape (m,), optional
-        Step that readings are rounded to; 0 for none.
+        Step to which readings are rounded; 0 for none.
 
     Raises
     ------
     ValueError
-        Where a number is not finite, or one but the bias is negative.
+        If a number is not finite, or a number other than the bias is negative.
     """
 
     white: ArrayLike = 0.0
@@ -92,15 +92,15 @@ def options_of(
     Parameters
     ----------
     default : hashable
-        Name where none is given.
+        Name if none is given.
     name : hashable, optional
-        By default that of what it sits on and a word for the sensor.
+        By default the name of its body or joint and the kind of sensor.
     noise : Noise or array_like, shape () or (m,), optional
         A number is the standard deviation of white noise.
     rate : float, optional
-        Samples per second, which are held in between; by default one every step.
+        Samples per second; each is held until the next. By default one per step.
     **unknown
-        Refused.
+        Raises an error.
 
     Returns
     -------
@@ -134,10 +134,10 @@ class Sensor:
     ----------
     name : hashable
     quantities : tuple of str
-        What a reading consists of, in this order.
+        Quantities of a reading, in this order.
     noise : Noise
     rate : float or None
-        Samples per second, or None: one every step.
+        Samples per second, or None for one per step.
     """
 
     name: Hashable
@@ -190,19 +190,20 @@ class IMU(Sensor):
     """Inertial measurement unit: specific force and angular velocity in the sensor's frame.
 
     The specific force is acceleration minus gravity: +9.81 m/s² upwards at rest, 0 in free fall. It
-    belongs to the start of the last interval, where it is of second order, and so is a step old, as
-    MuJoCo's after ``mj_step``: the difference of the discrete velocities of the last two intervals.
-    At orders 4 and 6 it is the mean over the last interval. Before the first step the acceleration
-    is that of bodies that go on as they are. The angular velocity is that of the state.
+    is the difference of the discrete velocities of the last two intervals over the time between
+    their midpoints. It belongs to the start of the last interval, where it is of second order, so
+    it is one step old, as MuJoCo's after ``mj_step``. At orders 4 and 6 it is the mean over the
+    last interval. Before the first step bodies are taken to move uniformly. The angular velocity is
+    that of the state.
 
     Parameters
     ----------
     body : Body, world or hashable
-        Body, or name of a frame (as of each link of a robot file) or of a body.
+        Body, or name of a frame (such as a link of a robot file) or of a body.
     point : array_like, shape (3,), optional
-        Of the sensor, from the frame's origin or the body's centre of mass, m.
+        Position of the sensor relative to the frame's origin or the body's centre of mass, m.
     orientation : array_like, shape (4,), optional
-        The sensor's frame to the body's, scalar first.
+        Orientation, sensor to body, scalar first.
     quantities : {"specific force", "angular velocity"} or iterable of these, optional
         By default both: m/s² and rad/s, 3 numbers each.
     **options
@@ -211,12 +212,12 @@ class IMU(Sensor):
     Attributes
     ----------
     on_body : bool
-        True of a body that is given itself, whatever frame has its name.
+        True if a body was given rather than a name, even if a frame has its name.
 
     Raises
     ------
     ValueError
-        For quantities that there are not, and numbers of another shape.
+        For unknown quantities, and numbers of the wrong shape.
     """
 
     body: Hashable
@@ -242,21 +243,21 @@ class IMU(Sensor):
 @takes(SensorOptions, options_of)
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class ForceTorque(Sensor):
-    """Force and torque by which a joint's constraints act on its child, in the sensor's frame.
+    """Force and torque of a joint's constraints on its child, in the sensor's frame.
 
-    They are those of the last interval and belong to its start, as the specific force of an `IMU`:
-    a body on a `Fixed` joint alone has the force m times the specific force at its centre of mass.
-    At orders 4 and 6, and on compliant joints, they are means over the last interval. Along the
-    free axes of the joint constraints do not act: springs, motors and friction there are not felt.
+    They are those of the last interval and belong to its start, as the specific force of an
+    `IMU`: a body on a single `Fixed` joint has the force m times the specific force at its centre
+    of mass. At orders 4 and 6, and on compliant joints, they are means over the last interval.
+    Springs, motors and friction along the free axes of the joint are not included.
 
     Parameters
     ----------
     joint : Joint or hashable
     point : array_like, shape (3,), optional
-        Of the sensor in the frame of the child (from its centre of mass), m: torques are about it;
-        by default where the joint sits.
+        Position of the sensor in the frame of the child, from its centre of mass, m; torques are
+        about this point. By default the position of the joint.
     orientation : array_like, shape (4,), optional
-        The sensor's frame to the child's, scalar first.
+        Orientation, sensor to child, scalar first.
     quantities : {"force", "torque"} or iterable of these, optional
         By default both: N and N m, 3 numbers each.
     **options
@@ -265,7 +266,7 @@ class ForceTorque(Sensor):
     Raises
     ------
     ValueError
-        For quantities that there are not, and numbers of another shape.
+        For unknown quantities, and numbers of the wrong shape.
     """
 
     joint: Hashable
@@ -291,28 +292,29 @@ class ForceTorque(Sensor):
 @takes(SensorOptions, options_of)
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class ContactSensor(Sensor):
-    """Normal force of all contacts of a body, and whether it touches.
+    """Normal force of all contacts of a body, and whether the body touches something.
 
-    Forces are those of the last interval. Friction has no part in them.
+    Forces are those of the last interval, without friction.
 
     Parameters
     ----------
     body : Body or hashable
         Body or its name.
     against : Body, world or hashable, optional
-        Only contacts with this one count.
+        Count only contacts with this body.
     quantities : {"normal force", "touch"} or iterable of these, optional
-        By default both: the sum of the normal forces of all points, N, and 1 for a touch, or 0.
+        By default both: the sum of the normal forces of all points, N; and 1 if the body touches
+        something, else 0.
     threshold : float, optional
-        Normal force from which on it touches, N; by default a thousandth of the body's unit of
-        force, that is of the weight of the heaviest body it is connected to.
+        Normal force above which the body touches, N; by default a thousandth of the body's unit of
+        force, the weight of the heaviest body to which it is connected.
     **options
         Name, noise and rate.
 
     Raises
     ------
     ValueError
-        For quantities that there are not, and a threshold that is not positive.
+        For unknown quantities, and a threshold that is not positive.
     """
 
     body: Hashable
@@ -342,36 +344,36 @@ class ContactSensor(Sensor):
 @takes(SensorOptions, options_of)
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class RangeFinder(Sensor):
-    """Distance along one ray or several to the first surface, also from within a shape.
+    """Distance along one or several rays to the first surface, even from inside a shape.
 
-    Rays meet the half-spaces that bodies touch, the obstacles of the world, and all bodies but
-    their own: their collision shapes, or else their shape, or their visuals. Of a mesh they meet
-    the triangles.
+    Rays stop at the half-spaces that bodies touch, the obstacles of the world, and all other
+    bodies: at their collision shapes, or else at their shape or visual shapes. Meshes are
+    represented by their triangles.
 
     Parameters
     ----------
     body : Body, world or hashable
-        Body, or name of a frame (as of each link of a robot file) or of a body.
+        Body, or name of a frame (such as a link of a robot file) or of a body.
     point : array_like, shape (3,), optional
-        Where rays begin, from the frame's origin or the body's centre of mass, m.
+        Start of the rays relative to the frame's origin or the body's centre of mass, m.
     direction : array_like, shape (3,) or (m, 3), optional
-        Of one ray or m in the frame of the body, of any length but 0; by default x.
+        Direction of one ray or of m rays in the frame of the body, not zero; by default x.
     largest : float, optional
-        Range, m; what is farther away is not seen.
+        Range, m.
     nothing : float, optional
-        What is read where nothing is seen, without noise; by default infinity.
+        Reading if a ray meets nothing within the range, without noise; by default infinity.
     **options
         Name, noise and rate.
 
     Attributes
     ----------
     on_body : bool
-        True of a body that is given itself, whatever frame has its name.
+        True if a body was given rather than a name, even if a frame has its name.
 
     Raises
     ------
     ValueError
-        For a direction of length 0, numbers of another shape, and a range that is not positive.
+        For a direction of length 0, numbers of the wrong shape, and a range that is not positive.
     """
 
     body: Hashable
@@ -417,16 +419,16 @@ class JointSensor(Sensor):
     ----------
     joint : Joint or hashable
     coordinate : int, optional
-        Only this one of the joint's coordinates; by default all.
+        Number of the only coordinate to read; by default all.
     quantities : {"position", "velocity"} or iterable of these, optional
-        By default both: m or rad, and m/s or rad/s, one number for each coordinate.
+        By default both: m or rad, and m/s or rad/s, one number per coordinate.
     **options
         Name, noise and rate.
 
     Raises
     ------
     ValueError
-        For quantities that there are not.
+        For unknown quantities.
     """
 
     joint: Hashable
@@ -450,38 +452,38 @@ class JointSensor(Sensor):
 @takes(SensorOptions, options_of)
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class FrameSensor(Sensor):
-    """Pose and velocity of a frame, as of motion capture.
+    """Pose and velocity of a frame, as from motion capture.
 
     Parameters
     ----------
     body : Body, world or hashable
-        Body, or name of a frame (as of each link of a robot file) or of a body.
+        Body, or name of a frame (such as a link of a robot file) or of a body.
     point : array_like, shape (3,), optional
-        Of the sensor, from the frame's origin or the body's centre of mass, m.
+        Position of the sensor relative to the frame's origin or the body's centre of mass, m.
     orientation : array_like, shape (4,), optional
-        The sensor's frame to the body's, scalar first.
+        Orientation, sensor to body, scalar first.
     local : bool, optional
-        Whether velocities are along the sensor's own axes, or else the world's.
+        Whether velocities are in the sensor's own axes; by default in world axes.
     reference : Body or hashable, optional
-        Frame or body that the sensor is seen from. All readings are relative to it and along its
-        axes; its own motion and rotation are subtracted from velocities.
+        Frame or body relative to which, and in whose axes, everything is read; its own motion is
+        subtracted from velocities.
     quantities : {"position", "orientation", "velocity", "angular velocity", "x axis", "y axis", \
 "z axis"} or iterable, optional
-        By default the first two: the position in the world, m, the orientation (sensor to world,
-        scalar first), m/s and rad/s, and the directions of the sensor's axes; 3, 4, 3, 3 and 3
+        By default the first two: position in the world, m; orientation, sensor to world, scalar
+        first; velocities, m/s and rad/s; and the directions of the sensor's axes; 3, 4, 3, 3 and 3
         numbers.
     **options
-        Name, noise and rate. An orientation is normalized after noise.
+        Name, noise and rate.
 
     Attributes
     ----------
     on_body, reference_on_body : bool
-        True of a body that is given itself, whatever frame has its name.
+        True if a body was given rather than a name, even if a frame has its name.
 
     Raises
     ------
     ValueError
-        For quantities that there are not, numbers of another shape, and ``local`` with a reference.
+        For unknown quantities, numbers of the wrong shape, and ``local`` with a reference.
     """
 
     body: Hashable
@@ -522,21 +524,21 @@ class FrameSensor(Sensor):
 @takes(SensorOptions, options_of)
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class CentroidalSensor(Sensor):
-    """Centre of mass of some bodies, its velocity and their angular momentum about it.
+    """Centre of mass of bodies, its velocity, and the angular momentum about it.
 
     Parameters
     ----------
     bodies : iterable of Body or hashable, optional
         By default all.
     quantities : {"center of mass", "velocity", "angular momentum"} or iterable of these, optional
-        By default all three, in the world's axes: m, m/s and kg m^2/s; 3 numbers each.
+        By default all three, in world axes: m, m/s and kg m^2/s; 3 numbers each.
     **options
         Name, noise and rate.
 
     Raises
     ------
     ValueError
-        For quantities that there are not, and no bodies.
+        For unknown quantities, and no bodies.
     """
 
     bodies: tuple[Hashable, ...] | None

@@ -20,31 +20,33 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PositionServo:
-    """Motor that drives a coordinate q to a target; ``servo=`` of a joint takes it.
+    """Motor with position feedback that drives a coordinate q to a target; ``servo=`` of a joint.
 
-    The motor turns ``gear`` times as far as its joint and feels ``force = stiffness (target - gear
-    q) - damping gear q'``, at most ``force_limit``; its joint feels ``gear force``. Both are those
-    of the end of an interval (implicit Euler): no gain makes the motion grow, and where gains are
-    high the coordinate is at its target after one step. The joint's control adds to the target.
-    Runs with an accuracy take servos at second order.
+    The motor turns ``gear`` times as far as its joint. Its force is ``force = stiffness (target -
+    gear q) - damping gear q'``, at most ``force_limit``, and the force on the joint is ``gear
+    force``. Both are evaluated at the end of an interval (implicit Euler), so the motion is stable
+    for any gain; with high gains the coordinate reaches its target in one step. The joint's control
+    is added to the target. Runs with an ``accuracy`` integrate servos at second order.
 
     Parameters
     ----------
     stiffness : float or array_like, shape (k,)
-        N m/rad or N/m of the motor's coordinate; one number, or one a free axis of the joint.
+        Position gain of the motor's coordinate, N m/rad or N/m; one number, or one per free axis of
+        the joint.
     damping : float or array_like, shape (k,), optional
-        N m s/rad or N s/m.
+        Velocity gain, N m s/rad or N s/m.
     target : float or array_like, shape (k,), optional
-        Coordinate of the motor, rad or m.
+        Target of the motor's coordinate, rad or m.
     force_limit : float or array_like, shape (k,) or (k, 2), optional
-        Largest force of the motor, N m or N; of shape (k, 2) the least and the largest one.
+        Largest force of the motor, N m or N; an array of shape (k, 2) has the smallest and the
+        largest force.
     gear : float, optional
-        Coordinate of the motor over that of the joint; not 0.
+        Ratio of the motor's coordinate to that of the joint; not 0.
 
     Raises
     ------
     ValueError
-        For gains that are negative or not finite, a limit that is not positive and a gear of 0.
+        For gains that are negative or not finite, a limit that is not positive, and a gear of 0.
 
     References
     ----------
@@ -81,26 +83,29 @@ class PositionServo:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VelocityServo:
-    """Motor that drives the rate of a coordinate q to a target, as `PositionServo` its position.
+    """Motor with velocity feedback that drives the rate of a coordinate q to a target.
 
-    The motor feels ``force = damping (target - gear q')``, at most ``force_limit``; its joint feels
-    ``gear force``. The joint's control adds to the target.
+    The force of the motor is ``force = damping (target - gear q')``, at most ``force_limit``, and
+    the force on the joint is ``gear force``. The joint's control is added to the target. See
+    `PositionServo`.
 
     Parameters
     ----------
     damping : float or array_like, shape (k,)
-        N m s/rad or N s/m of the motor's coordinate; one number, or one a free axis of the joint.
+        Velocity gain of the motor's coordinate, N m s/rad or N s/m; one number, or one per free
+        axis of the joint.
     target : float or array_like, shape (k,), optional
-        Rate of the motor, rad/s or m/s.
+        Target rate of the motor, rad/s or m/s.
     force_limit : float or array_like, shape (k,) or (k, 2), optional
-        Largest force of the motor, N m or N; of shape (k, 2) the least and the largest one.
+        Largest force of the motor, N m or N; an array of shape (k, 2) has the smallest and the
+        largest force.
     gear : float, optional
-        Coordinate of the motor over that of the joint; not 0.
+        Ratio of the motor's coordinate to that of the joint; not 0.
 
     Raises
     ------
     ValueError
-        As `PositionServo`.
+        As for `PositionServo`.
     """
 
     damping: ArrayLike

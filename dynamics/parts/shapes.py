@@ -87,7 +87,7 @@ class Box(Shape):
     Parameters
     ----------
     x, y, z : float
-        Whole lengths of its edges along the axes, m.
+        Lengths of its edges along the axes, m.
     mass : float, optional
         kg; either this or the density.
     density : float, optional
@@ -96,7 +96,7 @@ class Box(Shape):
     Raises
     ------
     ValueError
-        Where a length, mass or density is not positive and finite, or both or neither of mass
+        If a length, mass or density is not positive and finite, or both or neither of mass
         and density are given.
     """
 
@@ -129,7 +129,7 @@ class Sphere(Shape):
     Raises
     ------
     ValueError
-        Where radius, mass or density is not positive and finite, or both or neither of mass and
+        If radius, mass or density is not positive and finite, or both or neither of mass and
         density are given.
     """
 
@@ -161,7 +161,7 @@ class Ellipsoid(Shape):
     Raises
     ------
     ValueError
-        Where a length, mass or density is not positive and finite, or both or neither of mass
+        If a length, mass or density is not positive and finite, or both or neither of mass
         and density are given.
     """
 
@@ -258,21 +258,21 @@ class Cylinder(Round):
     Raises
     ------
     ValueError
-        Where a size, mass or density is not positive and finite, the axis is zero, or not
+        If a size, mass or density is not positive and finite, the axis is zero, or not
         exactly one of mass and density is given.
     """
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Capsule(Round):
-    """Solid cylinder with a half ball on each end, centred at the origin.
+    """Solid cylinder with a hemisphere on each end, centred at the origin.
 
     Parameters
     ----------
     radius : float
-        Of the cylinder and of the half balls, m.
+        Radius of the cylinder and of the hemispheres, m.
     length : float
-        Of the cylinder, without the half balls, m: the whole is ``length + 2 * radius`` long.
+        Length of the cylinder, m; with the hemispheres it is ``length + 2 * radius`` long.
     mass : float, optional
         kg; either this or the density.
     density : float, optional
@@ -283,7 +283,7 @@ class Capsule(Round):
     Raises
     ------
     ValueError
-        Where a size, mass or density is not positive and finite, the axis is zero, or not
+        If a size, mass or density is not positive and finite, the axis is zero, or not
         exactly one of mass and density is given.
     """
 
@@ -301,15 +301,15 @@ class Capsule(Round):
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Rod(Round):
-    """Slender rod centred at the origin: a cylinder, or without a radius a line of mass.
+    """Rod centred at the origin: a cylinder, or without a radius a line of mass.
 
     Parameters
     ----------
     length : float
         m.
     radius : float
-        m; 0, the default, is a thin rod for a `Compound`. It has no inertia about its axis, so
-        that a body needs a radius.
+        m; 0, the default, is a thin rod for a `Compound`. A thin rod has no inertia about its
+        axis, so a body needs a radius.
     mass : float, optional
         kg; either this or the density.
     density : float, optional
@@ -320,7 +320,7 @@ class Rod(Round):
     Raises
     ------
     ValueError
-        Where length, mass or density is not positive and finite, the radius is negative, both or
+        If length, mass or density is not positive and finite, the radius is negative, both or
         neither of mass and density are given, or the axis is zero.
     """
 
@@ -359,7 +359,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Compound(Shape):
-    """Shapes that move as one body.
+    """Several shapes as one rigid body.
 
     Mass and volume are the sums over the parts, also where they overlap. The inertia is about the
     common centre of mass, by the parallel-axis theorem.
@@ -367,20 +367,20 @@ class Compound(Shape):
     Parameters
     ----------
     parts : iterable of (shape, position) or (shape, position, orientation)
-        Each shape; the origin of its frame in the compound's, m, shape (3,); the quaternion from
-        its frame to the compound's, shape (4,), by default no rotation.
+        Each shape; the origin of its frame in the compound's frame, m, shape (3,); the quaternion
+        from its frame to the compound's, scalar first, shape (4,), by default no rotation.
 
     Attributes
     ----------
     parts : tuple of Part
-        The shapes with their places.
+        The shapes with their poses.
 
     Raises
     ------
     TypeError
-        Where a part is no tuple that begins with a shape.
+        If a part is not a tuple that begins with a shape.
     ValueError
-        Where there is no part, or a place is not finite.
+        If there is no part, or a place is not finite.
 
     Examples
     --------
@@ -429,9 +429,9 @@ def positive(value: Any, name: str) -> float:
     Raises
     ------
     TypeError
-        Where it is no real number.
+        If it is not a real number.
     ValueError
-        Where it is not positive, not finite, or so far from 1 that an inertia would not be.
+        If it is not positive, not finite, or so far from 1 that an inertia would not be.
     """
     number = float(rotation.as_numbers(value, (), name))
     if not SMALLEST <= number <= LARGEST:

@@ -34,7 +34,7 @@ def softness_of(value: Any, n: int, what: str, label: str) -> float | Float:
     Raises
     ------
     ValueError
-        Where it is not finite, has another shape, or is not symmetric positive semidefinite.
+        If it is not finite, has the wrong shape, or is not symmetric positive semidefinite.
     """
     numbers = np.array(value, np.float64)
     if numbers.ndim == 0:

@@ -41,7 +41,7 @@ def spatial_inertia(
     Raises
     ------
     ValueError
-        Where the mass is not positive, or a number is not finite.
+        If the mass is not positive, or a number is not finite.
     """
     m = float(as_numbers(mass, (), "the mass"))
     if m <= 0.0:
@@ -72,7 +72,7 @@ def check_inertia(matrix: ArrayLike) -> Float:
     Raises
     ------
     ValueError
-        Where it is not symmetric, not positive definite or not finite.
+        If it is not symmetric, not positive definite or not finite.
     """
     M = as_numbers(matrix, (6, 6), "the inertia")
     d = np.diag(M)

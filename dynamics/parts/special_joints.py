@@ -32,19 +32,18 @@ def Universal(
     orientation: ArrayLike = IDENTITY,
     **options: Unpack[JointOptions],
 ) -> Joint:
-    """Cross of two axes, one on the parent, ``second`` on the child: 4 constraints, two angles.
-
-    Both axes are in the parent's frame where the angles are 0, perpendicular to each other.
+    """Universal joint: a cross of an axis of each body; 4 constraints, two angles, rad.
 
     Parameters
     ----------
     parent, child : Body or world
     axis : array_like, shape (3,)
-        Frame of the parent.
+        Axis fixed in the parent, in its frame.
     second : array_like, shape (3,)
-        Second axis, frame of the parent where the angles are 0.
+        Axis fixed in the child, in the frame of the parent at zero angles; perpendicular to the
+        first.
     orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
+        Orientation of the child in the parent's frame at zero coordinates, scalar first.
     **options
         Those of every joint.
 
@@ -73,17 +72,17 @@ def Helical(
     orientation: ArrayLike = IDENTITY,
     **options: Unpack[JointOptions],
 ) -> Joint:
-    """Screw along an axis, ``pitch`` metres a turn: 5 constraints; coordinate: displacement, m.
+    """Screw joint: the child advances ``pitch`` metres per turn; 5 constraints, a displacement, m.
 
     Parameters
     ----------
     parent, child : Body or world
     axis : array_like, shape (3,)
-        Frame of the parent.
+        In the frame of the parent, of any length but 0.
     pitch : float
-        Metres a turn.
+        m per turn.
     orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
+        Orientation of the child in the parent's frame at zero coordinates, scalar first.
     **options
         Those of every joint.
 
@@ -106,7 +105,7 @@ def Helical(
 
 @takes(JointOptions, joint)
 def Distance(parent: Any, child: Any, length: float, **options: Unpack[JointOptions]) -> Joint:
-    """Hold two points at a distance, as a massless rod with ball ends: 1 constraint.
+    """Keep two points at a distance, as a massless rod between two balls; 1 constraint.
 
     Parameters
     ----------
@@ -137,17 +136,19 @@ def Rolling(
     axis: ArrayLike | None = None,
     **options: Unpack[JointOptions],
 ) -> Joint:
-    """Roll on a plane of the parent without slip: 3 constraints, two of them on velocities.
+    """Rolling without slip on a plane of the parent; 3 constraints, two of them on velocities.
 
-    ``normal`` (parent's frame) points from the plane through ``parent_point`` to the child, a ball
-    of ``radius`` m or, with ``axis`` (child's frame), a thin disc, about its centre of mass.
+    The child is a ball about its centre of mass or, with ``axis``, a thin disc.
 
     Parameters
     ----------
     parent, child : Body or world
     normal : array_like, shape (3,)
+        Normal of the plane through ``parent_point``, towards the child, in the parent's frame.
     radius : float
+        m.
     axis : array_like, shape (3,), optional
+        Axis of the disc, in the child's frame.
     **options
         Those of every joint.
 
@@ -172,12 +173,13 @@ def Rolling(
 
 @takes(JointOptions, joint)
 def KnifeEdge(parent: Any, child: Any, across: ArrayLike, **options: Unpack[JointOptions]) -> Joint:
-    """Keep the child's point from moving along ``across`` (child's frame): 1, on the velocity.
+    """Prevent the child's point from moving sideways; 1 constraint, on the velocity.
 
     Parameters
     ----------
     parent, child : Body or world
     across : array_like, shape (3,)
+        Direction without motion, in the child's frame.
     **options
         Those of every joint.
 
@@ -207,38 +209,38 @@ def Custom(
     bodies: Sequence[Any] | None = None,
     **options: Unpack[JointOptions],
 ) -> Joint:
-    """Hold ``count`` values of a function of the poses of any number of bodies at zero.
+    """Keep ``count`` values of a function of the poses of any number of bodies at zero.
 
-    ``Custom(bodies=[a, b, c], constraint=g, count=2)`` holds g(z_a, z_b, z_c) = 0, as a rope over
-    pulleys or an area does. ``Custom(a, b, g, 2)`` is the same as ``bodies=[a, b]``.
+    ``Custom(bodies=[a, b, c], constraint=g, count=2)`` requires g(z_a, z_b, z_c) = 0, for example a
+    rope over pulleys or a constant area. ``Custom(a, b, g, 2)`` is the same as ``bodies=[a, b]``.
 
     Parameters
     ----------
     parent, child : Body or world, optional
-        Left out with ``bodies``.
+        Omitted with ``bodies``.
     constraint : callable
-        ``g, jacobian = constraint(*poses)``, with one pose [x, y, z, qs, qx, qy, qz] a body: the
-        values, shape (count,), and for k bodies their Jacobian, shape (count, 6 k), with respect
-        to (x_1, theta_1, x_2, theta_2, ...), theta a rotation vector in the body's frame. Each
-        call runs Python.
+        ``g, jacobian = constraint(*poses)``, with one pose [x, y, z, qs, qx, qy, qz] per body: the
+        values, shape (count,), and for k bodies their Jacobian, shape (count, 6 k), with respect to
+        (x_1, theta_1, x_2, theta_2, ...), theta a rotation vector in the body's frame. Each call
+        runs Python.
     count : int, optional
         Number of values.
     bodies : sequence of Body or world, optional
-        In the order of the function's arguments, none of them twice.
+        Bodies in the order of the function's arguments, each once.
     **options
         Those of every joint.
 
     Returns
     -------
     Joint
-        With ``user_bodies`` in that order; its parent and child are the first two that move.
+        With these bodies as ``user_bodies``; its parent and child are the first two that move.
 
     Raises
     ------
     TypeError
-        Where the function is none, and where ``bodies`` are no bodies.
+        If ``constraint`` is not callable, and if ``bodies`` are not bodies.
     ValueError
-        Where a body is given twice, where none moves, and where ``count`` is not positive.
+        If a body is given twice, if all bodies are fixed, and if ``count`` is not positive.
     """
     if bodies is not None:
         label = f"joint {options.get('name') or 'with a function'!r}"

@@ -50,18 +50,19 @@ class Wrap:
     Parameters
     ----------
     body : Body, world or hashable
-        That it is part of.
+        Body that carries it.
     radius : float
         m.
     position : array_like, shape (3,), optional
-        Of its centre in the body's frame, m.
+        Position of its centre in the body's frame, m.
     axis : array_like, shape (3,), optional
-        Of a cylinder without ends, in the body's frame; without it this is a sphere.
+        Axis of an infinite cylinder, in the body's frame; without it this is a sphere.
     side : array_like, shape (3,), optional
-        Point in the body's frame, m: the path turns about the centre as that from the first end by
-        this point to the other end does, if need be the long way round. One inside of the sphere
-        or cylinder makes it a ring, which the path runs through. Without it the path takes the
-        shorter way, and is straight wherever that misses the sphere or cylinder.
+        Point in the body's frame, m, that chooses the side: the path turns about the centre in the
+        same direction as a path from its first end through this point to its other end, even if
+        that is the longer way. A point inside the sphere or cylinder makes it a ring, through which
+        the path runs. Without it the path takes the shorter way, and is straight if a straight line
+        does not intersect the sphere or cylinder.
     """
 
     body: Any
@@ -290,7 +291,7 @@ def terms(one: Tendon, mechanism: Any) -> list[Half]:
     Raises
     ------
     UnknownNameError
-        Where a joint or body is gone.
+        If a joint or body is gone.
     """
     found = []
     for segment in one.segments():

@@ -25,9 +25,9 @@ def bodies_of(bodies: Any, label: str) -> tuple[Any, ...]:
     Raises
     ------
     TypeError
-        Where one of them is no body.
+        If one of them is not a body.
     ValueError
-        Where one is given twice, and where none of them moves.
+        If one is given twice, and if none of them moves.
     """
     if isinstance(bodies, (str, Body)) or bodies is WORLD or not hasattr(bodies, "__iter__"):
         raise TypeError(f"bodies of {label} must be a list of bodies, not {bodies!r}")

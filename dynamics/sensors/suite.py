@@ -27,11 +27,11 @@ ROUNDING = 1e-6
 
 
 class Sensors:
-    """Sensors of a model: readings of a state, or of a recorded motion.
+    """Sensors of a model: readings of a state or of a recorded motion.
 
-    Reading changes nothing: a motion is the same, to the last bit, with and without it. Noise is a
-    function of the seed, the sensor's name and the number of the sample: it is the same online, in
-    `history` and in another run of the same seed.
+    Reading does not affect the motion, not even by rounding. Noise depends only on the seed, the
+    name of the sensor and the number of the sample: it is the same in `read`, in `history`, and in
+    another run with the same seed.
 
     Parameters
     ----------
@@ -39,26 +39,26 @@ class Sensors:
     sensors : iterable of Sensor or hashable, optional
         Sensors, or names of those of the mechanism; by default all of the mechanism's.
     seed : int, optional
-        Of the noise; models side by side need one each.
+        Seed of the noise; use a different one for each of several parallel runs.
 
     Attributes
     ----------
     model : Model
     sensors : dict of Sensor
-        By name.
+        Sensors by name.
     sizes : dict of int
-        Numbers of a reading by name of the sensor.
+        Number of values of a reading, by name of the sensor.
     seed : int
 
     Raises
     ------
     UnknownNameError
-        Where a sensor is on no body, frame or joint of the mechanism, or a name is that of none.
+        If the body, frame or joint of a sensor is not in the mechanism, or no sensor has a name.
     ValueError
-        For two sensors of one name, noise of another shape than the readings, a rate above one
-        sample a step, and a seed that is negative.
+        For two sensors with one name, noise with another shape than the readings, a rate above one
+        sample per step, and a negative seed.
     TypeError
-        Where something is no sensor.
+        If an entry is not a sensor.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Sensors:
         Parameters
         ----------
         state : State
-            As of a controller, `Model.step` or a trajectory.
+            State from a controller, `Model.step` or a trajectory.
 
         Returns
         -------
@@ -116,12 +116,12 @@ class Sensors:
         return {name: readings[0] for name, readings in found.items()}
 
     def history(self, trajectory: Trajectory) -> dict[Hashable, Float]:
-        """Readings of a recorded motion, those that `read` gives at its states.
+        """Readings of a recorded motion, the same as those of `read` at its states.
 
         Parameters
         ----------
         trajectory : Trajectory
-            Of the same model. Sensors with a rate sample it at its records.
+            Motion of the same model. Sensors with a rate sample it at its records.
 
         Returns
         -------
@@ -149,12 +149,12 @@ class Sensors:
         return found
 
     def reset(self, seed: int | None = None) -> None:
-        """Forget the samples that sensors with a rate hold, before another run.
+        """Discard the samples that sensors with a rate hold, before another run.
 
         Parameters
         ----------
         seed : int, optional
-            Of other noise; by default the same.
+            Seed of other noise; by default the same.
         """
         if seed is not None:
             self.seed = _checked(seed)
@@ -162,12 +162,12 @@ class Sensors:
         self._held = {}
 
     def copy(self, seed: int | None = None) -> Sensors:
-        """Return the same sensors for a run side by side.
+        """Return the same sensors for a parallel run.
 
         Parameters
         ----------
         seed : int, optional
-            Of other noise; by default the same.
+            Seed of other noise; by default the same.
 
         Returns
         -------

@@ -37,34 +37,34 @@ def suggest_timestep(
     *,
     controls: ArrayLike | None = None,
 ) -> float:
-    """Find about the largest time step that keeps all poses within a tolerance.
+    """Estimate the largest time step that keeps all poses within a tolerance.
 
-    Runs with n and 2 n steps are compared; the error of the first is their difference times
-    ``2^p / (2^p - 1)`` at order p, and falls with ``n^-p``, which says the next n. What is
-    suggested was tried.
+    Runs with n and 2 n steps are compared. At order p the error of the first is their difference
+    times ``2^p / (2^p - 1)`` and is proportional to ``n^-p``, which predicts the next n. The
+    returned time step was tested.
 
     Parameters
     ----------
     model : Model
-        Of any order; its own time step is where the search starts.
+        Of any order; the search starts with its time step.
     state : State
-        Where the motion starts; left as it is.
+        Initial state; not changed.
     tolerance : float
-        Largest error of a position in m, and of an orientation in rad, during the motion.
+        Largest error of a position, m, and of an orientation, rad, during the motion.
     seconds : float
-        How long it lasts. Motions that are chaotic lose all accuracy in time.
+        Duration, s. In chaotic motions errors grow exponentially with time.
     controls : array_like, shape (c,), optional
-        The same in every step.
+        Constant controls.
 
     Returns
     -------
     float
-        ``seconds`` over a whole number, s: for ``mechanism.finalize(timestep, order=...)``.
+        ``seconds`` divided by a whole number, s: for ``mechanism.finalize(timestep, order=...)``.
 
     Raises
     ------
     ValueError
-        For a tolerance or time that is not positive, and where no step found keeps the tolerance.
+        For a tolerance or time that is not positive, and if no time step tried keeps the tolerance.
 
     References
     ----------
@@ -124,21 +124,23 @@ def simulate_within(
     Parameters
     ----------
     model : Model
-        Of any order; its time step is where the search starts.
+        Of any order; the search starts with its time step.
     state : State
-        Where the motion starts; left as it is.
+        Initial state; not changed.
     seconds : float
+        Duration, s.
     tolerance : float
-        Largest error of a position in m, and of an orientation in rad, during the motion.
+        Largest error of a position, m, and of an orientation, rad, during the motion.
     controls : array_like, shape (c,), optional
-        The same in every step.
+        Constant controls.
     every : int, optional
         Steps between records.
 
     Returns
     -------
     Trajectory
-        With a constant time step, so that momenta stay what they are; ``trajectory.model`` has it.
+        With a constant time step, which conserves momentum; ``trajectory.model`` has this time
+        step.
 
     Raises
     ------

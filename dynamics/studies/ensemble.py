@@ -67,32 +67,32 @@ def rollouts(
     executor : concurrent.futures.Executor, optional
         Threads, processes, ``dask.distributed.Client(...).get_executor()``,
         ``mpi4py.futures.MPIPoolExecutor()``, ...; it is not shut down. Processes get the model
-        pickled, and so must be able to import what controllers are made of. Where a process dies,
-        what it had runs once more, for a `ProcessPoolExecutor` in new processes: only a job that
-        kills its process again fails.
+        pickled, and must be able to import the functions of controllers. If a process dies, its
+        jobs run once more, for a `ProcessPoolExecutor` in new processes; a job fails only if it
+        kills its process twice.
     threads : int, optional
-        Of the pool that runs the jobs where there is no executor; by default one a core, 1 is none
-        at all. Simulations without a Python controller run side by side, as compiled code holds no
-        lock; Python controllers take turns.
+        Number of threads without an executor; by default one per core, with 1 no thread is started.
+        Simulations without a Python controller run in parallel, because compiled code releases the
+        GIL; Python controllers take turns.
     seed : int, optional
-        Random numbers of each job follow from it and the job's number.
+        Seed from which, with the number of the job, the random numbers of each job follow.
     progress : callable, optional
-        Called with the part of the jobs that is done.
+        Called with the fraction of finished jobs.
 
     Returns
     -------
     list of Rollout
-        In the order of the jobs; failures are among them.
+        In the order of the jobs; failed ones carry their error.
 
     Raises
     ------
     KeyboardInterrupt
-        By Ctrl-C; ``error.rollouts`` is the list, jobs that were not done with an error.
+        By Ctrl-C; ``error.rollouts`` is the list, in which unfinished jobs have an error.
     UnknownNameError
-        Where a name among a job's controls, wrenches or parameters is none; nothing has run then.
+        For an unknown name among a job's controls, wrenches or parameters, before anything runs.
     TypeError
-        Where a job is none, or a process needs the model, and it holds a Python function: see
-        `Model`.
+        If a job is not a `Job`, or a process needs the model, and it contains a Python function:
+        see `Model`.
     ValueError
         For a number of threads below 1.
 

@@ -42,31 +42,31 @@ KNOWN = ("builtins", "dynamics", "graphsys", "numpy")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """One simulation.
+    """One simulation of `rollouts`.
 
     Attributes
     ----------
     state : State
-        Where it starts.
+        Initial state.
     seconds : float
     controls, wrenches : array_like, optional
         As in `simulate`.
     controller : callable, optional
         ``controller(state, time)``, as in `simulate`.
     policy : callable, optional
-        ``policy(model, rng)`` makes the controller where the job runs, with the job's own random
-        numbers.
+        ``policy(model, rng)`` returns the controller; it is called where the job runs, with the
+        random numbers of the job.
     parameters : mapping, optional
-        Numbers of the mechanism that are other here: see `dynamics.variant`. Poses and velocities
-        at the start are kept.
+        Numbers of the mechanism that differ in this job: see `dynamics.variant`. Initial poses and
+        velocities are kept.
     every : int, optional
         Steps between records.
     accuracy, events : optional
-        As in `simulate`; what happened is in ``trajectory.events``. Processes need event functions
-        that can be pickled.
+        As in `simulate`; ``trajectory.events`` lists the events. For processes, event functions
+        must be picklable.
     seed : int, optional
-        Of the job's random numbers; by default one that follows from that of all jobs and the
-        number of this one.
+        Seed of the job's random numbers; by default it follows from the seed of `rollouts` and the
+        number of the job.
     """
 
     state: State

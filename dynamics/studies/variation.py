@@ -40,7 +40,7 @@ CONTACT = ("friction", "torsional", "rolling", "restitution", "compliance")
 
 
 def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
-    """Make a model with other numbers; its graph, and what belongs to that, is shared.
+    """Copy a model with other parameters; the graph and its analysis are shared.
 
     Parameters
     ----------
@@ -50,24 +50,25 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
         ``"gravity"``: vector of shape (3,); or by name of a
 
         - body: ``{"mass": ..., "inertia": ..., "drag": ..., "spin_drag": ..., "gravity_scale":
-          ...}``; a mass without an inertia scales the inertia with it;
+          ...}``; a mass without an inertia scales the inertia by the same factor;
         - joint: ``{"stiffness": ..., "damping": ..., "rest": ..., "friction": ..., "armature":
           ...}`` along its free axes; friction as of a contact;
         - spring: ``{"stiffness": ..., "damping": ..., "length": ...}``;
         - contact: ``{"friction": ..., "torsional": ..., "rolling": ..., "restitution": ...,
-          "compliance": ...}``; friction that is 0 stays so, and other friction does not become 0;
-        - pair of `Mechanism.collide`, as ``"floor|box"``: the same, for compliance as for friction.
+          "compliance": ...}``; friction cannot change from or to 0;
+        - pair of `Mechanism.collide`, such as ``"floor|box"``: as a contact; compliance cannot
+          change from or to 0 either.
 
     Returns
     -------
     Model
-        States of the one are states of the other, with other velocities where masses differ: see
+        A state of one model is a state of the other, with other velocities if masses differ: see
         `carried`.
 
     Raises
     ------
     UnknownNameError
-        Where a name is that of no body, joint, spring or contact, or a number is none of its.
+        If a name is that of no body, joint, spring or contact, or a number is none of its.
     ValueError
         For numbers that no body, joint, spring or contact has, or that the model's order refuses.
     """

@@ -97,30 +97,29 @@ class Composition:
 
 
 def compose(model: Model, scheme: str) -> Model:
-    """Model that takes each step as a symmetric composition of second-order steps.
+    """Model whose steps are symmetric compositions of second-order steps.
 
-    Some of these go back in time, which nothing that loses energy allows. At equal time steps
-    ``order=4`` and ``order=6`` of `Mechanism.finalize` are more accurate and cheaper; compositions
-    check them, and offer order 8.
+    Some of these steps go backwards in time, so the mechanism must be conservative. At equal time
+    steps ``order=4`` and ``order=6`` of `Mechanism.finalize` are more accurate and cheaper.
+    Compositions serve to check them, and offer order 8.
 
     Parameters
     ----------
     model : Model
         Of order 2.
     scheme : {"suzuki4", "kahan-li6", "kahan-li8"}
-        Of 5, 9 and 17 second-order steps, all through the same equations.
+        5, 9 or 17 second-order steps per step.
 
     Returns
     -------
     Model
-        To be stepped, simulated and measured like the other, whose tables it shares; steps are cut
-        only where Newton's method fails.
+        Shares the tables of the given model. Steps are divided only if Newton's method fails.
 
     Raises
     ------
     ValueError
-        For schemes that are not offered, orders beyond 2, and mechanisms with dampers, drag,
-        dissipative compliance, contacts or limits.
+        For unknown schemes, orders above 2, and mechanisms with dampers, drag, dissipative
+        compliance, contacts or limits.
 
     References
     ----------

@@ -149,7 +149,7 @@ def tables_of(
     Raises
     ------
     ValueError
-        Where it has no body, or springs and dampers that are too stiff for order 4 or 6.
+        If it has no body, or springs and dampers that are too stiff for order 4 or 6.
     """
     if not mechanism.bodies:
         raise ValueError("the mechanism has no body; add one with add_body")

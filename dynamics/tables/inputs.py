@@ -73,9 +73,9 @@ def controls_of(model: Model, control: Any) -> Float:
     Raises
     ------
     ValueError
-        Where its shape is another, or it is not finite.
+        If its shape is wrong, or it is not finite.
     UnknownNameError
-        Where it names what is not actuated.
+        If it names what is not actuated.
     """
     start = model.tables.control_start
     if control is None:
@@ -131,9 +131,9 @@ def controls_table(model: Model, controls: Any) -> Float:
     Raises
     ------
     ValueError
-        Where its shape is another, or it is not finite.
+        If its shape is wrong, or it is not finite.
     UnknownNameError
-        Where it names what is not actuated.
+        If it names what is not actuated.
     """
     if isinstance(controls, Mapping):
         check_driven(model, controls)
@@ -230,9 +230,9 @@ def commands_of(actuators: Mapping[str, Actuator], commands: Any) -> Float:
     Raises
     ------
     UnknownNameError
-        Where it names what is no actuator.
+        If it names something that is not an actuator.
     ValueError
-        Where its shape is another, or it is not finite.
+        If its shape is wrong, or it is not finite.
     """
     if isinstance(commands, Mapping):
         for name in commands:

@@ -56,7 +56,7 @@ def lobatto(s: int) -> Rule:
     Raises
     ------
     ValueError
-        Where s is not in 1..12.
+        If s is not in 1..12.
     """
     if not 1 <= s <= MOST:
         raise ValueError(f"there is no Lobatto rule of degree {s} here: choose 1 to {MOST}")

@@ -45,7 +45,7 @@ class Ground:
         Raises
         ------
         ValueError
-            Where a number is not finite, or width or edge are not positive.
+            If a number is not finite, or width or edge are not positive.
         """
         numbers = (float(center), float(width), float(height), float(edge))
         if not np.isfinite(numbers).all() or min(width, edge) <= 0.0:

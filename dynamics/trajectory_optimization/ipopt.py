@@ -177,7 +177,7 @@ def minimize(
     Raises
     ------
     graphsys.MissingExtraError
-        Where casadi is not installed.
+        If casadi is not installed.
     """
     if casadi is None:
         raise gs.MissingExtraError("optimize", "casadi", "trajectories")

@@ -113,11 +113,11 @@ def optimize(
     Raises
     ------
     ConvergenceError
-        Where Ipopt finds no motion; the sentence names the row that is violated most.
+        If Ipopt finds no motion; the sentence names the row that is violated most.
     graphsys.MissingExtraError
-        Where casadi is not installed.
+        If casadi is not installed.
     ValueError
-        Where shapes do not fit, or the start lies beneath the ground or beyond limits.
+        If shapes do not fit, or the start lies beneath the ground or beyond limits.
 
     Notes
     -----

@@ -302,9 +302,9 @@ def order_as_given(labels: Sequence[Hashable], graph: BlockGraph) -> Ints:
     Raises
     ------
     UnknownNodeError
-        Where a label is no node of the graph.
+        If a label is not a node of the graph.
     ValueError
-        Where a node is missing or given twice.
+        If a node is missing or given twice.
     """
     try:
         order = np.array([graph.index[label] for label in labels], np.int64)

@@ -197,7 +197,7 @@ def missing_rows(
     Raises
     ------
     UnknownNodeError
-        Where `zero_diagonal` names no node.
+        If `zero_diagonal` names no node.
     """
     if zero_diagonal is not None:
         demand = np.zeros(graph.size.size, np.int64)

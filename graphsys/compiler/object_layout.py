@@ -29,7 +29,7 @@ def check() -> None:
     Raises
     ------
     ImportError
-        Where they are somewhere else than in the versions that this one knows.
+        If they are somewhere else than in the versions that this one knows.
     """
     probe = np.zeros((2, 3))
     address, descriptor = id(probe), id(probe.dtype)

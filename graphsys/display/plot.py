@@ -81,9 +81,9 @@ def plot_fill(symbolic: Any, ax: Any = None) -> Any:
     Raises
     ------
     MissingExtraError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     ValueError
-        Where `ax` is not two axes.
+        If `ax` is not two axes.
     TypeError
         For anything but the objects above.
 
@@ -139,7 +139,7 @@ def plot_graph(symbolic: Any, ax: Any = None) -> Any:
     Raises
     ------
     MissingExtraError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     TypeError
         For anything but the objects above.
     """

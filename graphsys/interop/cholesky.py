@@ -232,7 +232,7 @@ class CholeskyFactor:
         Raises
         ------
         ValueError
-            If b has another shape or is not finite.
+            If b has the wrong shape or is not finite.
         """
         self._ready()
         return self.factor.solve(np.asarray(b))
@@ -434,7 +434,7 @@ class CholeskyFactor:
         Raises
         ------
         ValueError
-            If the pattern has another shape.
+            If the pattern has the wrong shape.
         """
         if not sp.issparse(pattern) or pattern.shape != self.system.shape:
             raise ValueError(f"the pattern must be a sparse matrix of shape {self.system.shape}")
@@ -480,7 +480,7 @@ class CholeskyFactor:
         Raises
         ------
         ValueError
-            If C has another shape.
+            If C has the wrong shape.
         TypeError
             If C is complex, and A is not.
         """

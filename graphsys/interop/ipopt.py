@@ -572,7 +572,7 @@ def library() -> str:
     ------
     RuntimeError
         Without a C compiler (``cc``, ``gcc``, ``clang``, the environment variable ``CC``, or
-        the package ``ziglang``), or where it fails.
+        the package ``ziglang``), or if it fails.
 
     Examples
     --------

@@ -92,7 +92,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     TypeError
         For types other than float32, float64, complex64 and complex128.
     ValueError
-        Where data or b has another shape, or `singular` is unknown.
+        If data or b has the wrong shape, or `singular` is unknown.
 
     Examples
     --------

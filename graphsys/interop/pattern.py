@@ -76,7 +76,7 @@ class Pattern:
     Raises
     ------
     TypeError, ValueError
-        Where rows or columns are no integers, differ in length, or leave the matrix. Where the
+        If rows or columns are not integers, differ in length, or leave the matrix. If the
         pattern of positive definite matrices lacks an entry (j, i) of an entry (i, j).
 
     Examples
@@ -160,7 +160,7 @@ class Pattern:
         Raises
         ------
         TypeError, ValueError
-            Where A is not sparse or not square, or as for `Pattern`.
+            If A is not sparse or not square, or as for `Pattern`.
         """
         if not issparse(A):
             raise TypeError(
@@ -193,11 +193,11 @@ class Pattern:
         Raises
         ------
         SingularPivotError
-            Where a matrix is singular, with its place among many and a row.
+            If a matrix is singular, with its place among many and a row.
         OverflowError
-            Where a solution exceeds the range of numbers.
+            If a solution overflows.
         TypeError, ValueError
-            Where an argument is not as above.
+            If an argument is not as above.
         """
         if issparse(data):
             raise TypeError(f"data is a {type(data).__name__}: give its entries, A.tocoo().data")

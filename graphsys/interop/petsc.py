@@ -97,9 +97,9 @@ def solve_petsc(system: System, b: Any, solver: str = "petsc", comm: Any = None)
     ImportError
         Without petsc4py.
     ValueError
-        Where solver or b is not as above, or this PETSc lacks the solver.
+        If solver or b is not as above, or this PETSc lacks the solver.
     numpy.linalg.LinAlgError
-        Where the factorization meets a zero pivot.
+        If the factorization meets a zero pivot.
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver is {solver!r}, it must be one of {', '.join(SOLVERS)}")

@@ -42,7 +42,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     MissingExtraError
         Without pytensor.
     TypeError, ValueError
-        Where data or b has another number of axes or is complex, or `singular` is unknown.
+        If data or b has the wrong number of axes or is complex, or `singular` is unknown.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def logdet(pattern: Pattern, data: Any) -> Any:
     MissingExtraError
         Without pytensor.
     TypeError
-        Where data is no vector of real numbers.
+        If data is not a vector of real numbers.
 
     Examples
     --------

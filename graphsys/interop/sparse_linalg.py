@@ -409,9 +409,9 @@ class FactorizedMatrix:
         Raises
         ------
         ValueError
-            If rhs has another shape or is not finite.
+            If rhs has the wrong shape or is not finite.
         OverflowError
-            If the solution leaves the range of numbers.
+            If the solution overflows.
         """
         rhs = np.asarray(rhs)
         if rhs.dtype.kind == "b" or not rhs.flags.aligned:
@@ -715,7 +715,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     SingularPivotError
         If the matrix is singular; scipy warns and returns nan.
     OverflowError
-        If the solution leaves the range of its type.
+        If the solution overflows.
     ValueError, TypeError
         As `splu`, and for b of another length.
     """

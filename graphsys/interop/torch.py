@@ -49,12 +49,12 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     MissingExtraError
         Without torch.
     SingularPivotError
-        Where a matrix is singular, with its place among many and a row.
+        If a matrix is singular, with its place among many and a row.
     TypeError
         For arguments that are no dense tensors, and for types other than float32, float64,
         complex64 and complex128.
     ValueError
-        Where data or b has another shape or is not on the CPU, or `singular` is unknown.
+        If data or b has the wrong shape or is not on the CPU, or `singular` is unknown.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def address(name: str, dtype: Any = "float64") -> int:
     ValueError
         For other names and types.
     NotImplementedError
-        Where kernels are plain Python (``NUMBA_DISABLE_JIT=1``).
+        If kernels are plain Python (``NUMBA_DISABLE_JIT=1``).
     """
     if name not in FUNCTIONS:
         raise ValueError(f"there is no C function {name!r}; there are {list(FUNCTIONS)}")

@@ -129,7 +129,7 @@ def as_numbers(given: Any, dtype: np.dtype[Any] | None, name: str) -> NDArray[An
     Raises
     ------
     TypeError
-        Where `given` is not numeric, or complex and `dtype` is real.
+        If `given` is not numeric, or complex and `dtype` is real.
     """
     try:
         array = np.asarray(given)
@@ -171,7 +171,7 @@ def as_values(given: Any, dtype: np.dtype[Any], nnz: int) -> NDArray[Any]:
     TypeError
         As for `as_numbers`.
     ValueError
-        Where the shape is another.
+        If the shape is wrong.
     """
     if type(given) is np.ndarray and given.dtype is dtype and given.flags.carray:
         values: NDArray[Any] = given
@@ -199,9 +199,9 @@ def as_block(
     Raises
     ------
     TypeError
-        Where `given` is not numeric, or complex and the system is real.
+        If `given` is not numeric, or complex and the system is real.
     ValueError
-        Where the shape is another (a scalar stands for a 1 x 1 block), or an entry is not finite.
+        If the shape is wrong (a scalar stands for a 1 x 1 block), or an entry is not finite.
     """
     name = f"block ({u!r}, {v!r})"
     block = as_numbers(given, dtype, name)
@@ -222,7 +222,7 @@ def symmetric_block(
     v: Hashable,
     symmetric: bool | str = True,
 ) -> NDArray[Any]:
-    """Mean of block (u, v) and what block (v, u) makes it, equal but for rounding.
+    """Mean of block (u, v) and what block (v, u) makes it, equal up to rounding.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def symmetric_block(
     Raises
     ------
     ValueError
-        Where they differ by more than rounding.
+        If they differ by more than rounding.
     """
     gap = np.abs(block - across).max(initial=0.0)
     scale = max(np.abs(block).max(initial=0.0), np.abs(across).max(initial=0.0))

@@ -138,7 +138,7 @@ class Scaling:
     def right_hand_side(self, b: Array, transposed: bool) -> tuple[Array, int]:
         """R b, or C b for the transpose, of columns one after another, and a common exponent.
 
-        The exponent is 0 unless a number leaves the range of its type: R may span more.
+        The exponent is 0 unless a number overflows: R may span more.
         """
         exponent = self._along(b, self.column if transposed else self.row)
         out, shift = scaled(b, exponent), 0

@@ -33,9 +33,9 @@ def attribute_blocks(
     Raises
     ------
     TypeError
-        Where the graph is not of networkx, or undirected and the system not symmetric.
+        If the graph is not of networkx, or undirected and the system not symmetric.
     ValueError
-        Where it has nodes, but none of them and no edge carries the attribute.
+        If it has nodes, but none of them and no edge carries the attribute.
     """
     if not isinstance(graph, nx.Graph):
         raise TypeError(f"graph is a {type(graph).__name__}: only networkx has attributes")

@@ -118,7 +118,7 @@ def square_blocks(matrix: Any) -> SquareBlocks | None:
     Raises
     ------
     TypeError, ValueError
-        Where the dtype is not supported, or an index is out of range.
+        If the dtype is not supported, or an index is out of range.
     """
     if getattr(matrix, "format", "") != "bsr" or matrix.shape[0] != matrix.shape[1]:
         return None
@@ -145,9 +145,9 @@ def canonical(matrix: Any) -> Any:
     Raises
     ------
     TypeError
-        Where `matrix` is not of scipy.sparse, or its dtype is not supported.
+        If `matrix` is not of scipy.sparse, or its dtype is not supported.
     ValueError
-        Where it is not square, an index is out of range, or an entry is not finite.
+        If it is not square, an index is out of range, or an entry is not finite.
     """
     if not sp.issparse(matrix):
         raise TypeError(
@@ -312,7 +312,7 @@ def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
     Raises
     ------
     ValueError
-        Where the block sizes do not sum up to N, or there are more or fewer labels than blocks.
+        If the block sizes do not sum up to N, or there are more or fewer labels than blocks.
     """
     n_rows = rows.shape[0]
     names: Sequence[Hashable] | None = None if labels is None else tuple(labels)
@@ -346,7 +346,7 @@ def entries_at(graph: BlockGraph, rows: Any) -> Entries:
     Raises
     ------
     ValueError
-        Where an entry lies in a block that the graph does not have.
+        If an entry lies in a block that the graph does not have.
     """
     node, start, column = _tables(graph.size, rows)
     at = np.empty(column.size, np.int64)
@@ -442,7 +442,7 @@ def transposed(graph: BlockGraph, values: NDArray[Any]) -> NDArray[Any]:
 def symmetric_values(
     graph: BlockGraph, values: NDArray[Any], symmetric: bool | str = True
 ) -> NDArray[Any]:
-    """Mean of a matrix and its transpose, or conjugate transpose, equal but for rounding.
+    """Mean of a matrix and its transpose, or conjugate transpose, equal up to rounding.
 
     Parameters
     ----------
@@ -459,7 +459,7 @@ def symmetric_values(
     Raises
     ------
     ValueError
-        Where they differ by more than rounding, measured against the largest entry of a block.
+        If they differ by more than rounding, measured against the largest entry of a block.
     """
     mirrored = transposed(graph, values)
     if symmetric == HERMITIAN:

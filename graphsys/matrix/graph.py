@@ -85,7 +85,7 @@ class BlockGraph:
         Raises
         ------
         UnknownNodeError
-            Where no node is called so.
+            If no node is called so.
         """
         try:
             return self.index[label]
@@ -116,7 +116,7 @@ class BlockGraph:
         Raises
         ------
         UnknownEdgeError
-            Where nodes i and j share no edge.
+            If nodes i and j share no edge.
         """
         if i == j:
             return int(self.diagonal_at[i])
@@ -230,11 +230,11 @@ def block_graph(
     Raises
     ------
     TypeError
-        Where `graph` is none of these or a multigraph, or a size is no integer.
+        If `graph` is none of these or a multigraph, or a size is not an integer.
     ValueError
-        Where a node has an edge to itself, is named twice, has no size or a negative one.
+        If a node has an edge to itself, is named twice, has no size or a negative one.
     UnknownNodeError
-        Where `nodelist` or `dims` names no node of the graph.
+        If `nodelist` or `dims` names no node of the graph.
     """
     if isinstance(graph, BlockGraph):
         if dims is not None or nodelist is not None:

@@ -27,7 +27,7 @@ def checked(matrix: Any, name: str) -> Any:
     Raises
     ------
     ValueError
-        Where an index is outside the matrix, or the tables do not fit together.
+        If an index is outside the matrix, or the tables do not fit together.
     """
     if matrix.format == "dok":
         matrix = matrix.tocoo()

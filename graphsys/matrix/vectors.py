@@ -59,11 +59,11 @@ def join(graph: BlockGraph, vectors: Mapping[Any, Any], dtype: Any = float) -> N
     Raises
     ------
     UnknownNodeError
-        Where a label names no node.
+        If a label names no node.
     TypeError
-        Where a vector is not numeric.
+        If a vector is not numeric.
     ValueError
-        Where a node has no vector, or one of another shape.
+        If a node has no vector, or one of another shape.
     """
     if (numbers := _scalars(graph, vectors)) is not None:
         return numbers.astype(np.result_type(dtype, numbers.dtype), copy=False)

@@ -274,9 +274,9 @@ class Factorization:
         Raises
         ------
         SingularPivotError
-            Where there is no such order.
+            If there is no such order.
         ValueError
-            Where values are not finite.
+            If values are not finite.
         """
         self.stabilized = self.compared = False
         if self.scaling is not None:
@@ -465,7 +465,7 @@ class Factorization:
         Raises
         ------
         SingularPivotError
-            Where the matrix is singular to working precision.
+            If the matrix is singular to working precision.
         """
         if self.scaling is not None and not self.compared:
             if (plain := self._as_it_is(values, delays, self.scaling)) is not None:
@@ -539,9 +539,9 @@ class Factorization:
         Raises
         ------
         SingularPivotError
-            Where the matrix is singular to working precision, or no factors were stable.
+            If the matrix is singular to working precision, or no factors were stable.
         ValueError
-            Where values are not finite.
+            If values are not finite.
         """
         graph = self.symbolic.graph
         check_finite(graph, values)

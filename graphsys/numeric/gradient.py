@@ -42,7 +42,7 @@ def values_gradient(
     Raises
     ------
     ValueError
-        Where the shapes of x and of the adjoint differ, or are not those of the graph.
+        If the shapes of x and of the adjoint differ, or are not those of the graph.
     """
     right, left = (_columns(graph, v, name) for v, name in ((x, "x"), (adjoint, "g")))
     if right.shape != left.shape:

@@ -225,7 +225,7 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
     Raises
     ------
     OverflowError
-        Where one of them leaves the range of numbers.
+        If one of them overflows.
     """
     from scipy.sparse import coo_array
 

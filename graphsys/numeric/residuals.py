@@ -218,7 +218,7 @@ def check_symmetric(graph: BlockGraph, values: Array, symmetric: bool | str = Tr
     Raises
     ------
     ValueError
-        Where a block is not finite, or not the transpose of its counterpart but for rounding.
+        If a block is not finite, or not the transpose of its counterpart up to rounding.
     """
     same = values.dtype.kind != "c" and is_symmetric(*graph.tables(), values)
     if same and np.isfinite(values).all():

@@ -54,7 +54,7 @@ class SelectedInverse:
         Raises
         ------
         UnknownNodeError, UnknownEdgeError
-            Where u or v is no node, or no edge joins them.
+            If u or v is not a node, or no edge joins them.
         """
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"a block is named by two labels, as in inverse[u, v], not by {pair!r}")

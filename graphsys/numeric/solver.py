@@ -318,12 +318,12 @@ class Solver:
         Raises
         ------
         SingularPivotError
-            Where the factors are useless.
+            If the factors are useless.
 
         Warns
         -----
         InaccurateSolutionWarning
-            Where they lost digits that refinement did not bring back.
+            If they lost digits that refinement did not bring back.
         """
         error, eps = report.backward_error, EPS[self.dtype]
         if error is None or error <= GOOD * eps:
@@ -357,7 +357,7 @@ def explain_not_finite(graph: BlockGraph, flat: Array) -> None:
     Raises
     ------
     ValueError
-        Where b is not finite, with the label of a node.
+        If b is not finite, with the label of a node.
     OverflowError
         Otherwise.
     """

@@ -205,7 +205,7 @@ class PartFactor:
         Raises
         ------
         ValueError
-            If b has another shape or is not finite.
+            If b has the wrong shape or is not finite.
         """
         if trans == "N" and b.ndim == 1 and b.size == self.solver.n and b.dtype == self.dtype:
             x = np.empty(b.size, self.dtype)

@@ -63,9 +63,9 @@ def page_of(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> P
     Raises
     ------
     TypeError
-        Where it is no trajectory.
+        If it is not a trajectory.
     ValueError
-        Where the trajectory or the rate is none that can be shown.
+        If the trajectory or the rate is none that can be shown.
     """
     if not hasattr(trajectory, "states"):
         raise TypeError(
@@ -85,12 +85,13 @@ def page_of(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> P
 def export_html(
     trajectory: Trajectory, path: str | Path, title: str = "", *, rate: float = 60.0
 ) -> None:
-    """Write a motion as one HTML file, to be opened with any browser, offline.
+    """Write a motion as one HTML file, which a browser opens without a network.
 
-    Play, pause and scrub, also in the curves; drag to turn, shift-drag to pan, wheel to zoom, `f`
-    to frame the motion, double click to follow a body. Joint axes, frames and contact forces are
-    drawn on demand. The arrow of the median force of the motion is as long as 0.3 of the scene;
-    longer ones end at three times that. ``file.html#time=1.5&axes&forces&play`` opens it so.
+    The page plays, pauses and scrubs, also in its curves. Drag to rotate, shift-drag to pan, use
+    the wheel to zoom, press `f` to fit the motion into the window, and double click a body to
+    follow it. Joint axes, frames and contact forces are drawn on demand. The arrow of the median
+    force is 0.3 of the scene's size long, and no arrow is longer than three times that.
+    ``file.html#time=1.5&axes&forces&play`` opens the page with these settings.
 
     Parameters
     ----------
@@ -98,12 +99,13 @@ def export_html(
     path : str or Path
     title : str, optional
     rate : float, optional
-        Most records a second of motion; pictures between them are interpolated.
+        Largest number of records per second of simulated time; poses between records are
+        interpolated.
 
     Raises
     ------
     graphsys.MissingExtraError
-        If trimesh is not installed, which brings three.js.
+        If trimesh, which contains three.js, is not installed.
     """
     page_of(trajectory, title, rate=rate).save(path)
 

@@ -30,9 +30,9 @@ def three_js() -> str:
     Raises
     ------
     graphsys.MissingExtraError
-        Where trimesh is not installed.
+        If trimesh is not installed.
     RuntimeError
-        Where this version of trimesh ships no three.js.
+        If this version of trimesh ships no three.js.
     """
     spec = find_spec("trimesh")
     if spec is None or spec.origin is None:

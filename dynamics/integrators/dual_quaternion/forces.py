@@ -41,7 +41,7 @@ class WorldForce:
     Raises
     ------
     ValueError
-        Where a number is not finite.
+        If a number is not finite.
     """
 
     force: Float
@@ -69,7 +69,7 @@ class AnchoredSpring:
     Raises
     ------
     ValueError
-        Where stiffness or length is negative, or a number is not finite.
+        If stiffness or length is negative, or a number is not finite.
     """
 
     stiffness: float
@@ -100,7 +100,7 @@ class BodyWrench:
     Raises
     ------
     ValueError
-        Where a number is not finite.
+        If a number is not finite.
     """
 
     torque: Float = (0.0, 0.0, 0.0)  # type: ignore[assignment]
@@ -123,7 +123,7 @@ class Drag:
     Raises
     ------
     ValueError
-        Where the drag would drive some motion, or a number is not finite.
+        If the drag would drive some motion, or a number is not finite.
     """
 
     matrix: Float
@@ -153,7 +153,7 @@ class Pivot:
     Raises
     ------
     ValueError
-        Where a number is not finite.
+        If a number is not finite.
     """
 
     point: Float

@@ -80,7 +80,7 @@ class DualQuaternion:
     Raises
     ------
     ValueError
-        Where the real part is zero or a number is not finite.
+        If the real part is zero or a number is not finite.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class DualQuaternion:
         Raises
         ------
         ValueError
-            Where the orientation is zero or a number is not finite.
+            If the orientation is zero or a number is not finite.
         """
         place = rotation.as_numbers(position, (3,), "the position")
         q = rotation.normalized(rotation.as_numbers(orientation, (4,), "the orientation"))
@@ -244,7 +244,7 @@ class DualQuaternion:
         Raises
         ------
         ValueError
-            Where a number is not finite.
+            If a number is not finite.
         """
         a, b = np.split(0.5 * rotation.as_numbers(twist, (6,), "the twist"), 2)
         x = float(np.linalg.norm(a))
@@ -296,7 +296,7 @@ class DualQuaternion:
         Raises
         ------
         ValueError
-            Where the direction is zero or a number is not finite.
+            If the direction is zero or a number is not finite.
         """
         s = rotation.as_numbers(direction, (3,), "the direction of the axis")
         s = rotation.unit_vector(s, "the direction of the axis")

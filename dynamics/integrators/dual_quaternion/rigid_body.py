@@ -87,9 +87,9 @@ class RigidBody:
     Raises
     ------
     TypeError
-        Where a force is of no kind named above.
+        If a force is of no kind named above.
     ValueError
-        Where the inertia is not symmetric positive definite, or a number is not finite.
+        If the inertia is not symmetric positive definite, or a number is not finite.
 
     Examples
     --------
@@ -178,9 +178,9 @@ class RigidBody:
         Raises
         ------
         InconsistentStateError
-            Where it violates the joint.
+            If it violates the joint.
         ValueError
-            Where the orientation is zero or a number is not finite.
+            If the orientation is zero or a number is not finite.
         """
         omega = as_numbers(angular_velocity, (3,), "the angular velocity")
         q = rotation.normalized(as_numbers(orientation, (4,), "the orientation"))
@@ -214,11 +214,11 @@ class RigidBody:
         Raises
         ------
         ConvergenceError
-            Where the step's equations were not solved.
+            If the equations of the step could not be solved.
         InconsistentStateError
-            Where the state violates the joint.
+            If the state violates the joint.
         ValueError
-            Where the timestep is not positive.
+            If the timestep is not positive.
         """
         return self.simulate(state, timestep, 1).state()
 
@@ -242,11 +242,11 @@ class RigidBody:
         Raises
         ------
         ConvergenceError
-            Where a step's equations were not solved; `step` is its number.
+            If the equations of a step could not be solved; `step` is its number.
         InconsistentStateError
-            Where the state violates the joint.
+            If the state violates the joint.
         ValueError
-            Where the timestep is not positive, or the function `external` gave no wrench.
+            If the timestep is not positive, or the function `external` gave no wrench.
         """
         from dynamics.kernels.dual_quaternion import equations as layout
         from dynamics.kernels.dual_quaternion import step as kernels

@@ -40,7 +40,7 @@ class RigidBodyState:
     Raises
     ------
     ValueError
-        Where the orientation is zero or a number is not finite.
+        If the orientation is zero or a number is not finite.
     """
 
     time: float

@@ -167,7 +167,7 @@ class Tree:
         Raises
         ------
         ValueError
-            Where the label is taken, or an inertia or drag is not symmetric positive semidefinite.
+            If the label is taken, or an inertia or drag is not symmetric positive semidefinite.
         """
         if label == WORLD or label in self.bodies:
             raise ValueError(f"there is a body {label!r} already: choose another label")
@@ -222,9 +222,9 @@ class Tree:
         Raises
         ------
         UnknownNameError
-            Where there is no such body.
+            If there is no such body.
         ValueError
-            Where the joint would close a loop, or its numbers make no sense.
+            If the joint would close a loop, or its numbers are invalid.
         """
         name = f"joint of {child!r} on {parent!r}"
         for label in (parent, child):
@@ -366,7 +366,7 @@ class Tree:
         Raises
         ------
         ValueError
-            Where a body has no joint.
+            If a body has no joint.
         """
         loose = [label for label in self.bodies if label not in self.joints]
         if loose or not self.joints:

@@ -66,7 +66,7 @@ class TreeIntegrator:
     Raises
     ------
     ValueError
-        Where a number or name makes no sense, or a body has no joint.
+        If a number or name is invalid, or a body has no joint.
 
     References
     ----------
@@ -136,7 +136,7 @@ class TreeIntegrator:
         Raises
         ------
         ConvergenceError
-            Where the equations were not solved.
+            If the equations were not solved.
         """
         f = None if forces is None else np.asarray(forces, float)[None]
         w = None if wrenches is None else np.asarray(wrenches, float)[None]
@@ -176,11 +176,11 @@ class TreeIntegrator:
         Raises
         ------
         ConvergenceError
-            Where a step's equations were not solved.
+            If the equations of a step could not be solved.
         InconsistentStateError
-            Where the start does not keep the constraints.
+            If the start does not keep the constraints.
         ValueError
-            Where a shape is wrong, such as that of forces for fewer than N steps.
+            If a shape is wrong, such as that of forces for fewer than N steps.
         """
         if steps < 0:
             raise ValueError(f"steps is {steps}: it must be 0 or more")
@@ -227,7 +227,7 @@ class TreeIntegrator:
         Raises
         ------
         ValueError
-            Where the mass matrix or the constraints are singular.
+            If the mass matrix or the constraints are singular.
         """
         speed = np.zeros(len(self.joints))
         motion = self.motion(q, speed)
@@ -309,7 +309,7 @@ class TreeIntegrator:
         Raises
         ------
         InconsistentStateError
-            Where a constraint is violated, with its label.
+            If a constraint is violated, with its label.
         """
         names = self.tables.constraints
         if not names:

@@ -87,7 +87,7 @@ def linearize(
     Raises
     ------
     ConvergenceError
-        Where a step's equations were not solved.
+        If the equations of a step could not be solved.
 
     Notes
     -----

@@ -220,11 +220,11 @@ def plan(
     Raises
     ------
     ConvergenceError
-        Where the optimizer finds no motion.
+        If the optimizer finds no motion.
     InconsistentStateError
-        Where start or goal do not keep the first or the last constraints.
+        If start or goal do not keep the first or the last constraints.
     ValueError
-        Where numbers and shapes do not fit, or integrators differ in joints or time step.
+        If numbers and shapes do not fit, or integrators differ in joints or time step.
 
     Notes
     -----

@@ -55,7 +55,7 @@ def tables(tree: Tree) -> Tables:
     Raises
     ------
     ValueError
-        Where a body has no joint.
+        If a body has no joint.
     """
     joints = tree.order()
     index = {label: i for i, label in enumerate(joints)} | {WORLD: -1}

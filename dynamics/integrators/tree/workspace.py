@@ -125,7 +125,7 @@ def loads(
     Raises
     ------
     ValueError
-        Where a shape does not fit, or a number is not finite.
+        If a shape does not fit, or a number is not finite.
     """
     n, nodes = len(integrator.joints), integrator.degree + 1
     if frame not in FRAMES:

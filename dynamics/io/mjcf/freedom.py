@@ -69,7 +69,7 @@ def one_joint(
     Raises
     ------
     ValueError
-        Where no joint of ours leaves just these motions.
+        If no joint of ours leaves just these motions.
     """
     name = "+".join(one.name for one in freedoms)
     slides, turns = _sorted(freedoms)

@@ -83,7 +83,7 @@ def read_mjcf(
     Raises
     ------
     graphsys.MissingExtraError
-        Where ``mujoco`` is not installed.
+        If ``mujoco`` is not installed.
     ValueError
         For a file that MuJoCo refuses, or whose joints are none of ours.
     """

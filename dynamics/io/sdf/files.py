@@ -30,7 +30,7 @@ def version_of(root: Element, name: str) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        Where the file is no SDF, or says no version.
+        If the file is not an SDF file, or states no version.
     """
     if root.tag != "sdf":
         raise ValueError(f"{name}: the root of an SDF file is <sdf>, not <{root.tag}>")
@@ -90,7 +90,7 @@ def included(uri: str, label: str, here: Path, within: Path | None) -> Path:
     Raises
     ------
     ValueError
-        Where it lies outside the folders that it may lie in, or on the network.
+        If it lies outside the folders that it may lie in, or on the network.
     FileNotFoundError
     """
     if uri.strip().startswith(("http://", "https://")):

@@ -100,7 +100,7 @@ class Joints:
         Raises
         ------
         ValueError
-            For an unknown type, links that are not there, and numbers that make no sense.
+            For an unknown type, links that are not there, and numbers that are invalid.
         """
         label, full, element = f"{scope.label}, joint {name!r}", scope.full(name), named.element
         kind = attribute(element, "type", label)

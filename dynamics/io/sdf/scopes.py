@@ -194,7 +194,7 @@ class Scope:
         Raises
         ------
         ValueError
-            Where there is none.
+            If there is none.
         """
         for kind, entries in (("link", self.links), ("joint", self.joints), ("frame", self.frames)):
             if name in entries:

@@ -75,7 +75,7 @@ def number(element: Element, path: str, default: float, label: str) -> float:
     Raises
     ------
     ValueError
-        Where it is no finite number.
+        If it is not a finite number.
     """
     text = text_of(element, path)
     return default if text is None else float(numbers(text, 1, f"{label}: <{path}>")[0])
@@ -124,7 +124,7 @@ def vector(element: Element, path: str, default: str | None, label: str, count: 
     Raises
     ------
     ValueError
-        Where it is missing, or not so many finite numbers.
+        If it is missing, or not so many finite numbers.
     """
     text = text_of(element, path, default)
     if text is None:
@@ -149,7 +149,7 @@ def flag(element: Element, path: str, default: bool, label: str) -> bool:
     Raises
     ------
     ValueError
-        Where it is neither true nor false.
+        If it is neither true nor false.
     """
     text = text_of(element, path)
     if text is None:
@@ -174,7 +174,7 @@ def pose_in(element: Element, label: str) -> tuple[str, Pose]:
     Raises
     ------
     ValueError
-        Where its numbers are not those of its format.
+        If its numbers are not those of its format.
     """
     pose = element.find("pose")
     if pose is None:

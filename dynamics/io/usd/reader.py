@@ -61,7 +61,7 @@ def read_usd(
     Raises
     ------
     graphsys.MissingExtraError
-        Where ``usd-core`` is not installed.
+        If ``usd-core`` is not installed.
     ValueError
         For a file that is broken, by the label of what is.
     FileNotFoundError

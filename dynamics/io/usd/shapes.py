@@ -226,7 +226,7 @@ def axis_of(prim: Any, stage: Stage) -> int:
     Raises
     ------
     ValueError
-        Where it is none of X, Y and Z.
+        If it is none of X, Y and Z.
     """
     text = str(prim.GetAttribute("axis").Get())
     if text not in AXES:

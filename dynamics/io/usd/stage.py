@@ -53,9 +53,9 @@ def quiet(path: Path) -> Iterator[None]:
     Raises
     ------
     graphsys.MissingExtraError
-        Where ``usd-core`` is not installed.
+        If ``usd-core`` is not installed.
     ValueError
-        Where OpenUSD refuses the file.
+        If OpenUSD refuses the file.
     """
     try:
         import pxr.Tf

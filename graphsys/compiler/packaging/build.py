@@ -66,7 +66,7 @@ def build(folder: Path, levels: Sequence[str], workers: int) -> int:
     Raises
     ------
     RuntimeError
-        Where a process fails, with what it said.
+        If a process fails, with what it said.
     """
     with tempfile.TemporaryDirectory() as scratch:
         for level in levels:

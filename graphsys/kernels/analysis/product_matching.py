@@ -32,7 +32,7 @@ def match_products(
 
     Returns 0, or 1 + a row that has no column by structure. Rows without entries need none; where
     there are some, another matching may have a larger sum. ``size + u + v`` is 0 in the matching
-    and at most 0 elsewhere, but for rounding. ``column_of`` a row and ``row_of`` a column are -1
+    and at most 0 elsewhere, up to rounding. ``column_of`` a row and ``row_of`` a column are -1
     where there is none. ``work`` has WORK_ROWS n numbers and ``real`` n.
     """
     n = column_of.size
