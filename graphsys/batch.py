@@ -20,37 +20,38 @@ Array = NDArray[Any]
 
 
 class Batch(Sealed):
-    """Factors of many matrices on one graph; small systems go eight at a time, in vector lanes.
+    """Factors of many matrices on one graph; small systems are computed eight at a time.
 
-    Each system is as accurate as by `Factor`: one whose pivots are singular in the common
-    elimination order, or that cannot be refined, is factorized alone by one. One that fails even so
-    does not stop the others: its solutions are NaN, and `failures` says why.
+    Each system is solved as accurately as by `Factor`: one with a singular pivot in the common
+    elimination order, or whose refinement fails, is factorized by a `Factor` of its own. If that
+    fails as well, its solutions are NaN and `failures` has the reason; the other systems are not
+    affected.
 
     Parameters
     ----------
     symbolic : Symbolic
-        Of the graph that all systems share, from `System.analyze`.
+        Symbolic factorization of the common graph, from `System.analyze`.
     values : array_like, shape (count, graph.nnz), optional
-        Blocks of each system in the layout of `System.values`, to be factorized in the constructor.
+        Blocks of each system in the layout of `System.values`, factorized in the constructor.
     refine : bool, optional
-        Whether solves compute residuals and refine until they are at rounding level. By default
-        they do for systems whose pivot ratio is below 0.125 or pivot growth above 64, and where
-        nodes are short of pivots (`Precedence.short`).
+        Whether solves compute residuals and refine to rounding level. By default they do for
+        systems with a pivot ratio below 0.125 or a pivot growth above 64, and if nodes lack pivots
+        (`Precedence.short`).
     threads : int, optional
-        Threads that share the systems.
+        Number of threads that share the systems.
 
     Attributes
     ----------
     symbolic : Symbolic
     count : int
-        Systems; 0 before the first values.
+        Number of systems; 0 before the first values.
     pivot_ratio : ndarray, shape (count,)
-        As `Factor.pivot_ratio`; NaN where a pivot is singular in the common elimination order.
+        As `Factor.pivot_ratio`; NaN if a pivot is singular in the common elimination order.
     backward_error : ndarray, shape (count,)
-        Of the last solve, ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm; NaN where not
-        computed.
+        Of the last solve, ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm; NaN if not computed.
     failures : dict of int to Exception
-        Why a system could not be factorized or solved; a `SingularPivotError` has the node's label.
+        By number of a system, the reason why it could not be factorized or solved; a
+        `SingularPivotError` has the node's label.
 
     Raises
     ------
@@ -104,19 +105,19 @@ class Batch(Sealed):
 
     @property
     def status(self) -> NDArray[np.str_]:
-        """Path of each system, shape (count,): "batch", "alone" or "failed"."""
+        """How each system was factorized, shape (count,): "batch", "alone" or "failed"."""
         status = np.full(self.count, "batch", "<U6")
         status[list(self._alone)] = "alone"
         status[list(self.failures)] = "failed"
         return status
 
     def refactorize(self, values: Any) -> Batch:
-        """Factors of other matrices.
+        """Factorize other matrices.
 
         Parameters
         ----------
         values : array_like, shape (count, graph.nnz)
-            Blocks of each system; copied where solves have to refine.
+            Blocks of each system; copied if solves have to refine.
 
         Returns
         -------
@@ -141,7 +142,7 @@ class Batch(Sealed):
         return self
 
     def solve(self, b: Any, trans: str = "N") -> Array:
-        """Solutions of A_i x_i = b_i.
+        """Solve A_i x_i = b_i for all systems.
 
         Parameters
         ----------
@@ -167,10 +168,10 @@ class Batch(Sealed):
         return self._finished(self._values, right, trans, x, error)
 
     def solve_once(self, values: Any, b: Any, trans: str = "N") -> Array:
-        """Solutions with other matrices, whose factors are not kept: one pass through memory.
+        """Factorize other matrices and solve, without keeping the factors.
 
-        They may differ from those of `refactorize` and `solve` by rounding errors: where nodes are
-        small, pivot blocks are eliminated without their inverses.
+        This is one pass through memory. Solutions may differ from those of `refactorize` and
+        `solve` by rounding errors, because pivot blocks of small nodes are not inverted.
 
         Parameters
         ----------

@@ -39,9 +39,9 @@ def condense(system: System, nodes: Iterable[Hashable], ordering: Any = "auto") 
     ----------
     system : System
     nodes : iterable of labels
-        Nodes n to keep; their order is that of the rows of the result.
+        Nodes n to keep, in the order of the rows of the result.
     ordering : str or sequence of labels, optional
-        How to order the others, as for `System.analyze`.
+        Elimination order of the others, as for `System.analyze`.
 
     Returns
     -------
@@ -91,16 +91,16 @@ def condense(system: System, nodes: Iterable[Hashable], ordering: Any = "auto") 
 
 
 class Condensation(Sealed):
-    """A system condensed onto chosen nodes n, all other nodes e eliminated; from `condense`.
+    """A system condensed onto chosen nodes n, with all other nodes e eliminated; from `condense`.
 
     ``schur()`` is S = A_nn - A_ne A_ee^-1 A_en. A x = b is solved by ``S x_n = reduce(b)`` and
-    ``x = expand(x_n, b)``; S may be singular, only A_ee must not be. `refactorize` condenses other
-    values on the same graph, and reuses everything symbolic.
+    ``x = expand(x_n, b)``; A_ee must be nonsingular, S may be singular. `refactorize` condenses
+    other values on the same graph, and reuses the analysis.
 
     Parameters
     ----------
     symbolic : Symbolic
-        Made with these nodes as the last.
+        Symbolic factorization with these nodes last.
     values : ndarray, shape (symbolic.graph.nnz,)
         Blocks in the layout of the graph.
     nodes : tuple of labels
@@ -111,7 +111,7 @@ class Condensation(Sealed):
     symbolic : Symbolic
     nodes : tuple of labels
     rows : ndarray of int, shape (K,)
-        Rows of the system that the rows of S are.
+        Rows of the system that correspond to the rows of S.
     pivot_ratio : float
         Smallest pivot of A_ee relative to its row, as `Factor.pivot_ratio`.
     """
@@ -213,7 +213,7 @@ class Condensation(Sealed):
         return schur
 
     def reduce(self, b: Any) -> Array:
-        """Right-hand side b_n - A_ne A_ee^-1 b_e of S x_n = reduce(b).
+        """Right-hand side of the condensed system S x_n = reduce(b): b_n - A_ne A_ee^-1 b_e.
 
         Parameters
         ----------
@@ -233,12 +233,12 @@ class Condensation(Sealed):
         return reduced.reshape((self.rows.size, *b.shape[1:]), order="F")
 
     def expand(self, x: Any, b: Any = None) -> Array:
-        """Solution x_e = A_ee^-1 (b_e - A_en x_n) of the eliminated nodes, with that of the kept.
+        """Solution of all nodes from that of the kept nodes: x_e = A_ee^-1 (b_e - A_en x_n).
 
         Parameters
         ----------
         x : array_like, shape (K,) or (K, k)
-            Solution x_n at the nodes that were kept.
+            Solution x_n of the kept nodes.
         b : array_like, shape (N,) or (N, k), or {label: vector}, optional
             Right-hand side; zero by default.
 

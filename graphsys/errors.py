@@ -22,13 +22,13 @@ class SingularPivotError(np.linalg.LinAlgError):
     Parameters
     ----------
     message : str
-        The full sentence: which node, which step, what to do.
+        The full message: node, elimination step, and what to do.
     node : hashable
         Label of the node whose pivot block is singular.
     step : int
         Elimination step of the node.
     ratio : float
-        Smallest over largest pivot of the block; 0 where it is exactly singular.
+        Ratio of the smallest to the largest pivot of the block; 0 if it is exactly singular.
     """
 
     def __init__(self, message: str, node: Hashable, step: int, ratio: float) -> None:
@@ -47,7 +47,7 @@ class NotPositiveDefiniteError(np.linalg.LinAlgError):
     Parameters
     ----------
     message : str
-        The full sentence: which row, what to do.
+        The full message: which row, and what to do.
     row : int
         A row whose pivot is not positive.
     """
@@ -81,7 +81,7 @@ class MissingExtraError(ImportError):
     Parameters
     ----------
     purpose : str
-        What was asked for, as the subject of a sentence: ``'ordering "nd"'``.
+        Feature that needs the package, as the subject of a sentence: ``'ordering "nd"'``.
     package : str
         The package that is missing.
     extra : str
@@ -104,4 +104,4 @@ class MissingExtraError(ImportError):
 
 # scipy.linalg.LinAlgWarning is a RuntimeWarning too; importing it costs as much as networkx.
 class InaccurateSolutionWarning(RuntimeWarning):
-    """The residual of a solution stays larger than rounding explains."""
+    """The residual of a solution stays above rounding level."""

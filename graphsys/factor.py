@@ -54,41 +54,41 @@ if hasattr(os, "register_at_fork"):
 
 
 class Factor(Sealed):
-    """Block L D U factors of a matrix; `solve` uses them, `refactorize` replaces them.
+    """Block LDU factors of a matrix; `solve` uses them, `refactorize` replaces them.
 
     Parameters
     ----------
     symbolic : Symbolic
     values : ndarray, shape (symbolic.graph.nnz,)
-        Blocks in the layout of the graph, copied when solves have to refine; `residual`,
-        `backward_error`, `rcond`, certificates, and with ``refine=False`` determinants and the like
-        otherwise read them where they are: leave them as they were.
+        Blocks in the layout of the graph; copied if solves have to refine. Otherwise `residual`,
+        `backward_error`, `rcond`, certificates and, with ``refine=False``, determinants and similar
+        results read this array later: do not change it.
     refine : bool, optional
-        Whether solves compute their residual and refine until it is at rounding level. By default
-        they do when `pivot_ratio` is below 0.125 or `pivot_growth` above 64.
+        Whether solves compute their residual and refine to rounding level. By default they do if
+        `pivot_ratio` is below 0.125 or `pivot_growth` above 64.
     redundant : bool, optional
-        Whether constraint rows (zero in the diagonal block) may depend on each other. Multipliers
-        then stay small, all solves refine, and a b that contradicts itself is refused. Where rows
-        are dependent, errors are relative to the solution of the system without its constraints.
-        Rows that are no constraints have to be independent; if some are constraints, that is not
+        Whether constraint rows (with a zero diagonal block) may depend on each other. Multipliers
+        then stay bounded, all solves refine, and an inconsistent right-hand side raises an error.
+        If rows are dependent, errors are relative to the solution of the system without its
+        constraints. All other rows must be independent; if there are constraints, this is not
         checked.
     threads : int, optional
-        Number of threads that factorize together, to the same result. Systems that are small, or
-        have small nodes only, use one.
+        Number of threads per factorization; the result is the same. Small systems, and systems with
+        small nodes only, use one thread.
     precision : {"double", "mixed"}, optional
-        "mixed" factorizes in single precision and refines each solution to double precision; for
-        float64. That is faster for large systems with little more than one right-hand side. A
-        matrix that it does not suit is factorized in double precision, and all others on the same
-        analysis then. Determinants, inverses and the like factorize in double precision each time.
+        "mixed", for float64, factorizes in single precision and refines each solution to double
+        precision. It is faster for large systems with few right-hand sides. A matrix for which it
+        fails is factorized in double precision, and so are all later ones on the same analysis.
+        Determinants, inverses and similar results factorize in double precision at each call.
 
     Raises
     ------
     SingularPivotError
         If a pivot block is singular in every order that was tried.
     ValueError
-        If `precision` is unknown or not offered for the type of `values` or with `redundant`.
-        If a block has entries that are not finite, or `symbolic` is symmetric and a block is not
-        the transpose of its counterpart up to rounding.
+        If `precision` is unknown or not supported for the type of `values` or with `redundant`. If
+        a block has entries that are not finite, or `symbolic` is symmetric and a block is not the
+        transpose of its counterpart up to rounding.
     """
 
     def __init__(
@@ -149,34 +149,34 @@ class Factor(Sealed):
 
     @property
     def pivot_ratio(self) -> float:
-        """Smallest pivot relative to the largest magnitude its row ever had in its pivot block.
+        """Smallest ratio of a pivot to the largest magnitude of its row in its pivot block.
 
-        It is at most 1: the smaller, the more digits were lost by cancellation. The magnitude of
-        complex numbers is ``|Re| + |Im|`` here.
+        At most 1; a small ratio means that digits were lost by cancellation. The magnitude of a
+        complex number is ``|Re| + |Im|`` here.
         """
         return self._factorization.pivot_ratio
 
     @property
     def pivot_growth(self) -> float:
-        """Largest magnitude of a row of a pivot block relative to what the matrix has there.
+        """Largest magnitude of a row of a pivot block relative to that row of the matrix.
 
-        At least 1. An entry of the matrix may be lost in rounding errors so many times its size:
-        beyond 64 solves check their solution, and refine it.
+        At least 1. Rounding errors may be larger by this factor; above 64, solves check their
+        solution and refine it.
         """
         return self._factorization.pivot_growth
 
     @property
     def delayed_pivots(self) -> int:
-        """Number of times that a pivot, too small in its front, was delayed to the next one.
+        """Number of times that a pivot was too small in its front and was delayed to the next one.
 
-        0 where pivots are static, as they are for most matrices.
+        0 for static pivots, which most matrices have.
         """
         fronts = self._factorization.fronts
         return 0 if fronts is None else fronts.delayed
 
     @property
     def refines(self) -> bool:
-        """True if solves compute their residual, and refine until it is at rounding level."""
+        """True if solves compute their residual and refine it to rounding level."""
         return self._refining is not None
 
     @property
@@ -203,33 +203,33 @@ class Factor(Sealed):
         return self._factorization.nbytes
 
     def refactorize(self, values: Any, changed: Iterable[Hashable] | None = None) -> Factor:
-        """Factors of another matrix on the same graph; everything symbolic is reused.
+        """Factorize another matrix on the same graph; the analysis is reused.
 
         Parameters
         ----------
         values : array_like, shape (graph.nnz,)
             Blocks in the layout of the graph, of the type of this factor.
         changed : iterable of labels, optional
-            Nodes whose diagonal block is another than last time, and both ends of each edge with
-            another block; all by default. Only they and their ancestors in the elimination tree
-            are computed again; the result is the same.
+            Nodes whose diagonal block has changed, and both ends of each edge with a changed block;
+            all by default. Only these nodes and their ancestors in the elimination tree are
+            computed again; the result is the same.
 
         Returns
         -------
         Factor
-            This one. Where a pivot turns out singular, it is delayed from then on.
+            This factor. If a pivot is singular, later factorizations delay it.
 
         Raises
         ------
         SingularPivotError
-            As for `Factor`; it cannot solve before the next `refactorize` then. Nor can it after
-            Ctrl-C.
+            As for `Factor`. The factor then raises an error on solve until the next `refactorize`;
+            the same holds after Ctrl-C.
         RuntimeError
-            If another thread is refactorizing this factor. Solves may share a factor.
+            If another thread is refactorizing this factor.
         ValueError
             If `values` has the wrong shape or entries that are not finite. Of a symmetric matrix
-            this checks what the elimination reads: one of the blocks (u, v) and (v, u), and one
-            triangle of diagonal blocks; that the other agrees is up to the caller.
+            only the entries that the elimination reads are checked: one of the blocks (u, v) and
+            (v, u), and one triangle of diagonal blocks. The others must agree.
         """
         if changed is None and self._fast_again is not None:
             factorize = self._fast_again.fast_factorize
@@ -410,21 +410,21 @@ class Factor(Sealed):
     def solve(
         self, b: Any, trans: str = "N", *, out: Array | None = None, report: bool = False
     ) -> Any:
-        """Solution of A x = b.
+        """Solve A x = b.
 
         Parameters
         ----------
         b : array_like, shape (N,) or (N, k), or {label: vector}
-            Right-hand sides; cast to the type of the factor, but for a complex one of a real
-            factor.
+            Right-hand sides; cast to the type of the factor, except that a real factor accepts
+            complex ones.
         trans : {"N", "T", "H"}, optional
             Solve with A, its transpose, or its conjugate transpose.
         out : ndarray, shape of b, optional
-            Where to put the solution.
+            Array that receives the solution.
         report : bool, optional
-            Whether to return a `Certificate` of the solution, too: backward error, condition
-            estimate and bound of the forward error, by about four more solves for each column of b.
-            There is no bound where rows are redundant.
+            Whether to return also a `Certificate` of the solution: backward error, condition
+            estimate and bound on the forward error, at the cost of about four more solves per
+            column of b. There is no bound if rows are redundant.
 
         Returns
         -------
@@ -439,7 +439,7 @@ class Factor(Sealed):
         TypeError
             If `out` is not an array.
         SingularPivotError
-            If refinement cannot bring the residual down: the factors are useless.
+            If refinement cannot reduce the residual: the factors are useless.
 
         Warns
         -----
@@ -529,7 +529,7 @@ class Factor(Sealed):
         return error <= good and (found.strict or not found.hides_errors(self._matrix()))
 
     def refactorize_and_solve(self, values: Any, b: Any) -> Any:
-        """`refactorize` and then `solve` in one call, which is quicker for systems of a few nodes.
+        """`refactorize` and `solve` in one call, which is faster for systems of a few nodes.
 
         Parameters
         ----------
@@ -539,7 +539,7 @@ class Factor(Sealed):
         Returns
         -------
         ndarray, shape of b, or {label: vector} for such a b
-            The factors are those of `values` from then on.
+            The factor is that of `values` afterwards.
 
         Raises
         ------
@@ -571,7 +571,7 @@ class Factor(Sealed):
         return self.refactorize(values).solve(b)
 
     def residual(self, x: Any, b: Any) -> Array:
-        """b - A x.
+        """Residual b - A x.
 
         Parameters
         ----------
@@ -598,7 +598,7 @@ class Factor(Sealed):
         Returns
         -------
         float
-            Without a unit; at rounding level, about the machine epsilon, after a good solve.
+            About the machine epsilon after an accurate solve.
 
         Raises
         ------
@@ -608,7 +608,7 @@ class Factor(Sealed):
         return measures.backward_error(self._matrix(), b, x)
 
     def slogdet(self) -> tuple[Any, float]:
-        """Sign (or phase) of the determinant, and logarithm of its magnitude.
+        """Sign (complex: phase) of the determinant, and logarithm of its magnitude.
 
         Returns
         -------
@@ -632,7 +632,7 @@ class Factor(Sealed):
     def inertia(self) -> tuple[int, int]:
         """Numbers of positive and negative eigenvalues of a symmetric matrix (Sylvester's law).
 
-        It has to be real, or Hermitian.
+        The matrix must be real, or Hermitian.
 
         Returns
         -------
@@ -683,8 +683,8 @@ class Factor(Sealed):
         Returns
         -------
         float
-            At most 1; about the machine epsilon where the matrix is singular to rounding, or where
-            its rows differ as much; 0 where the norm of the inverse overflows.
+            At most 1; about the machine epsilon if the matrix is singular to rounding, or its rows
+            differ as much in scale; 0 if the norm of the inverse overflows.
 
         Raises
         ------
@@ -699,27 +699,26 @@ class Factor(Sealed):
         return measures.rcond(self._matrix(), self.solve)
 
     def solve_gradient(self, x: Any, g: Any) -> tuple[Array, Any]:
-        """Gradients of a real function f(x) of a solution x = A^-1 b in A and in b.
+        """Gradients of a real function f(x), x = A^-1 b, with respect to A and b.
 
         ``df = Re(sum(conj(values_gradient) * dvalues)) + Re(sum(conj(b_gradient) * db))`` for any
-        change of A on its pattern; the conjugates matter to complex systems only.
+        change of A on its pattern; the conjugates matter only for complex systems.
 
         Parameters
         ----------
         x : array_like, shape (N,) or (N, k), or {label: vector}
             Solution.
         g : array_like, shape of x, or {label: vector}
-            Gradient of f in x, ``df = Re(sum(conj(g) * dx))``: df/dRe x + i df/dIm x.
+            Gradient of f with respect to x, ``df = Re(sum(conj(g) * dx))``: df/dRe x + i df/dIm x.
 
         Returns
         -------
         values_gradient : ndarray, shape (graph.nnz,)
-            Blocks ``-lam_i x_j^H`` laid out as `System.values`, summed over the columns. Of a
-            symmetric or Hermitian system it is so too, as every change then is: a change of the
-            pair that ``system[u, v] = block`` sets meets block (u, v) and (v, u), hence twice block
-            (u, v).
+            Blocks ``-lam_i x_j^H`` in the layout of `System.values`, summed over the columns. For a
+            symmetric or Hermitian system they are symmetrized: setting ``system[u, v] = block``
+            changes blocks (u, v) and (v, u), so df is twice the product with block (u, v).
         b_gradient : ndarray, shape of g, or {label: vector}
-            The adjoint lam, ``A^H lam = g``: one solve, the only cost besides the blocks.
+            The adjoint lam, ``A^H lam = g``, at the cost of one solve.
 
         Raises
         ------
@@ -730,10 +729,10 @@ class Factor(Sealed):
         return values_gradient(self.graph, self.dtype, self.symbolic.symmetric, x, lam), lam
 
     def selected_inverse(self) -> SelectedInverse:
-        """Blocks of A^-1 on the nodes and edges of the graph, for about two factorizations' cost.
+        """Blocks of A^-1 on the nodes and edges of the graph.
 
-        ``inverse[u, u]`` is the marginal covariance of node u where A is a precision matrix. The
-        blocks come from the factors alone, without refinement.
+        They cost about two factorizations, and are computed from the factors without refinement.
+        ``inverse[u, u]`` is the marginal covariance of node u if A is a precision matrix.
 
         Returns
         -------
@@ -760,7 +759,7 @@ class Factor(Sealed):
         return selected_inverse(found)
 
     def as_linear_operator(self) -> Any:
-        """The inverse as a `scipy.sparse.linalg.LinearOperator`, say to precondition with.
+        """The inverse as a `scipy.sparse.linalg.LinearOperator`, for example as a preconditioner.
 
         Returns
         -------

@@ -54,7 +54,7 @@ def chain(n: int) -> Any:
 
 
 def ladder(n: int) -> Any:
-    """Ladder of 2 n nodes: rung i joins nodes 2 i and 2 i + 1.
+    """Ladder of 2 n nodes: rung i connects nodes 2 i and 2 i + 1.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def net(m: int) -> Any:
 
 
 def crystal(m: int) -> Any:
-    """Cubic grid, m x m x m; place (i, j, k) is node (i m + j) m + k.
+    """Cubic grid, m x m x m; point (i, j, k) is node (i m + j) m + k.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def crystal(m: int) -> Any:
 
 
 def random_tree(n: int, seed: int = 0) -> Any:
-    """Random recursive tree: node i > 0 hangs on one of 0, ..., i - 1, each as likely.
+    """Random recursive tree: the parent of node i > 0 is one of 0, ..., i - 1, equally likely.
 
     Parameters
     ----------

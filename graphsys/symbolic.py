@@ -67,7 +67,7 @@ OPERATIONS = attrgetter("operations")
 class Symbolic:
     """Symbolic factorization of a block graph; all arrays are read-only.
 
-    A *step* is a place in the elimination order, a *row* a scalar row in that order.
+    A *step* is an index in the elimination order, a *row* a scalar row in that order.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class Symbolic:
     ordering : str
         Method of the order: "dfs", "amd", "nd" or "given".
     candidates : dict of str to float
-        Operations each method that was tried would take.
+        Operations with each method that was tried.
     precedence : Precedence
-        Nodes with singular diagonal blocks and what they wait for.
+        Nodes with singular diagonal blocks, and the nodes that must precede them.
     symmetric : bool or "hermitian"
         Whether the factorization is L D L^T, or L D L^H.
     step_node : ndarray of int, shape (n,)
@@ -89,17 +89,17 @@ class Symbolic:
     front : ndarray of int, shape (e,)
         Later steps that share a block with a step, ascending.
     fill : ndarray of bool, shape (e,)
-        Entries of the fronts that are fill-in, no edge of the graph.
+        Entries of the fronts that are fill-in and not edges of the graph.
     super_start : ndarray of int, shape (s + 1,)
         First step of each supernode.
     row_of : ndarray of int, shape (n + 1,)
         First row of each step.
     program : ndarray of int, shape (any,)
-        What the kernels read; laid out as in `graphsys.kernels.base.layout`.
+        Integers that the kernels read, in the layout of `graphsys.kernels.base.layout`.
     arena_size : int
-        Numbers that the factors and their workspace take.
+        Length of the array of the factors and their workspace.
     widest : int
-        Rows of the largest pivot block.
+        Number of rows of the largest pivot block.
     operations : float
         Floating-point operations of one numeric factorization: theory/elimination (5).
     """
@@ -144,15 +144,15 @@ class Symbolic:
         return _unpickled, (stored, checksum(stored))
 
     def refining(self, weak: bool) -> Symbolic:
-        """The same, with another rule for pivot blocks whose rows need small residuals.
+        """Return a copy with another rule for pivot blocks whose rows need small residuals.
 
-        By default these are the blocks of weak pivots (`kernels.blocks.weak`). That depends on the
-        units of the rows.
+        By default these are the blocks with weak pivots (`kernels.blocks.weak`), which depends on
+        the units of the rows.
 
         Parameters
         ----------
         weak : bool
-            Blocks that are weak in any units, or none.
+            True for blocks that are weak in any units, False for none.
 
         Returns
         -------
@@ -185,12 +185,12 @@ class Symbolic:
         return program
 
     def program_for(self, dtype: np.dtype[Any]) -> Ints:
-        """Program that kernels for numbers of a type follow.
+        """Program for kernels with a given number type.
 
         Parameters
         ----------
         dtype : numpy.dtype
-            Of the factors.
+            Type of the factors.
 
         Returns
         -------
@@ -255,7 +255,7 @@ class Symbolic:
         return found.in_order([self.graph.labels[i] for i in order.tolist()])
 
     def in_order(self, labels: Sequence[Hashable], nodal: bool = True) -> Symbolic:
-        """The same in another order, in which no node waits for another's pivots.
+        """Return the symbolic factorization in another order, without precedences.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class Symbolic:
         Returns
         -------
         Symbolic
-            Its `ordering` has the name of this one's.
+            With the same `ordering`.
         """
         found = analyze(self.graph, labels, zero_diagonal=(), symmetric=self.symmetric, nodal=nodal)
         return replace(found, ordering=self.ordering, candidates=self.candidates)
@@ -323,26 +323,26 @@ class Symbolic:
 
     @property
     def acyclic_children(self) -> Children:
-        """For each node, the children whose branch shares nothing else with it."""
+        """For each node v, earlier nodes that alone in their branch share a block with v."""
         return self._children[0]
 
     @property
     def cyclic_children(self) -> Children:
-        """For each node, the earlier nodes on loops it closes: they share a block with it."""
+        """For each node v, earlier nodes on loops opened by v that share a block with v."""
         return self._children[1]
 
     def to_c(self, name: str = "graph") -> str:
-        """C source that factorizes and solves the matrices of this graph, and nothing else.
+        """C source code that factorizes and solves the matrices of this graph.
 
-        One file without dependencies: no allocation, no tables, constants for all places. It is for
-        small computers and real-time code that Python does not reach, and for graphs of up to some
-        hundred nodes with blocks of a few rows. Vectors of GNU C make it as fast as the kernels of
-        this package; GCC and Clang compile it for any processor.
+        One file without dependencies, allocation and tables: all positions in memory are constants.
+        It is for embedded computers and real-time code without Python, and for graphs of up to a
+        few hundred nodes with small blocks. With the vector types of GNU C it is as fast as the
+        kernels of this package; GCC and Clang compile it for any processor.
 
         Parameters
         ----------
         name : str, optional
-            What the names of its functions begin with.
+            Prefix of its functions.
 
         Returns
         -------
@@ -360,9 +360,9 @@ class Symbolic:
 
         Notes
         -----
-        Pivots are chosen, exchanged within their block, and monitored as in `Factor`. Where one is
-        doubtful, ``graph_factorize`` returns ``GRAPH_DOUBTFUL``: then refine. There is no second
-        elimination order and no scaling. A singular pivot is ``GRAPH_SINGULAR``.
+        Rows are exchanged within a pivot block, and pivots are checked as in `Factor`. If one is
+        doubtful, ``graph_factorize`` returns ``GRAPH_DOUBTFUL``; refine the solution then. There is
+        no second elimination order and no scaling. A singular pivot gives ``GRAPH_SINGULAR``.
 
         Examples
         --------

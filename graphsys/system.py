@@ -47,7 +47,7 @@ class System(Sealed):
     Parameters
     ----------
     graph : networkx.Graph, networkx.DiGraph, scipy sparse adjacency, or BlockGraph
-        Nodes and edges; it is left as it is, and only the pattern counts.
+        Nodes and edges; weights are ignored, and the graph is not changed.
     dims : int, sequence of int, mapping of label to int, or str
         Block size of each node, 0 or more: one for all, in the order of the nodes, by label, or
         the name of the node attribute that holds them.
@@ -56,11 +56,11 @@ class System(Sealed):
     dtype : float64, float32, complex128 or complex64
         Type of the entries; an integer type stands for float64.
     blocks : mapping of (label, label) to array_like, optional
-        Blocks to set; (u, u) is a diagonal block. What is not set is zero.
+        Blocks to set; (u, u) is a diagonal block. All others are zero.
     symmetric : bool or "hermitian"
         Keep A equal to its transpose (True), or to its conjugate transpose: setting block (u, v)
-        sets (v, u) too, and blocks that are so up to rounding are made so exactly. For real
-        numbers both are the same.
+        also sets (v, u), and blocks that are symmetric up to rounding are made exactly symmetric.
+        For real numbers both are the same.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class System(Sealed):
     Raises
     ------
     TypeError, ValueError, UnknownNodeError, UnknownEdgeError
-        If graph, dims or a block is not as above; the sentence names the label.
+        If graph, dims or a block is not as above, with the label.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class System(Sealed):
         dtype: Any = float,
         symmetric: bool | str = False,
     ) -> System:
-        """System with the blocks that a networkx graph carries.
+        """System from blocks that are attributes of a networkx graph.
 
         Block (u, v) is ``graph[u][v][block]`` and block (u, u) is ``graph.nodes[u][diagonal]``;
         without the attribute it is zero.
@@ -134,8 +134,8 @@ class System(Sealed):
         Parameters
         ----------
         graph : networkx.DiGraph, or networkx.Graph where `symmetric`
-            An undirected edge does not keep its direction: the block of edge u - v is taken as
-            (u, v) where u comes before v in `nodelist`.
+            An undirected edge has no direction: the block of edge u - v is block (u, v) with u
+            before v in `nodelist`.
         dims, nodelist, dtype, symmetric
             As for `System`.
         block, diagonal : str
@@ -148,7 +148,7 @@ class System(Sealed):
         Raises
         ------
         TypeError, ValueError
-            If the graph is undirected and the system not symmetric, or nothing is carried.
+            If the graph is undirected and the system not symmetric, or no block is found.
         """
         system = cls(graph, dims, nodelist=nodelist, dtype=dtype, symmetric=symmetric)
         index = system.graph.index
@@ -164,17 +164,17 @@ class System(Sealed):
         labels: Iterable[Hashable] | None = None,
         symmetric: bool | str = False,
     ) -> System:
-        """System with the entries of a scipy sparse matrix.
+        """System from a scipy sparse matrix.
 
         Parameters
         ----------
         A : scipy sparse matrix or array, shape (N, N)
-            Of any format; duplicates are summed, a one-sided pattern gets zero blocks on the
-            other side. Of a symmetric matrix one triangle is enough. It is left as it is.
+            Of any format; duplicates are summed, and an unsymmetric pattern gets zero blocks. For a
+            symmetric matrix one triangle is enough. A is not changed.
         dims : int, sequence of int, mapping of label to int, or None
-            Block sizes that sum up to N. None takes the square blocks of a BSR matrix, else
-            consecutive rows of similar pattern together, up to 8, with at most as many zeros as
-            entries; N labels make N nodes.
+            Block sizes with sum N. With None the blocks of a BSR matrix are the nodes; otherwise
+            nodes are up to 8 consecutive rows of similar pattern, whose blocks contain at most as
+            many zeros as entries. N labels make N nodes.
         labels : iterable of hashable, optional
             Labels of the nodes; 0, 1, ... by default.
         symmetric : bool or "hermitian"
@@ -221,16 +221,16 @@ class System(Sealed):
         dtype: Any = float,
         symmetric: bool | str = False,
     ) -> System:
-        """System without values whose edges are pairs of nodes by number: the quickest to make.
+        """System from pairs of node numbers, without values; the fastest constructor.
 
         Parameters
         ----------
         i, j : array_like of int, shape (m,)
-            Nodes of each edge, from 0: in any order, either way round, repeats and i == j allowed.
+            Nodes of each edge, from 0, in any order and direction; repeats and i == j are allowed.
         dims : int, sequence of int, or mapping of label to int
             Block sizes as for `System`.
         labels : iterable of hashable, optional
-            Of the nodes; 0, 1, ... by default, as many as `dims` has.
+            Labels of the nodes; 0, 1, ... by default, as many as `dims` has.
         dtype, symmetric
             As for `System`.
 
@@ -262,19 +262,19 @@ class System(Sealed):
         dtype: Any = None,
         symmetric: bool | str = False,
     ) -> System:
-        """System with blocks at pairs of nodes, as a sparse matrix has entries; repeats are summed.
+        """System from blocks at pairs of nodes, like a sparse matrix in COO format.
 
         Parameters
         ----------
         rows, cols : array_like or sequence of hashable, length m
-            Labels of the nodes of each block; together they are the graph.
+            Labels of the nodes of each block, which define the graph; repeated blocks are summed.
         blocks : array_like, shape (m, r, c), (r, c) or (m,)
-            One block for each pair, one for all, or scalars.
+            One block per pair, one for all, or scalars.
         dims : optional
             Block sizes as for `System`; by default r for every node.
         labels : iterable of hashable, optional
-            Order of the nodes, with those that have no block. By default sorted if all labels are
-            integers, else as they first appear.
+            Order of the nodes, including those without a block. By default integers are sorted, and
+            other labels are in the order in which they first appear.
         dtype : optional
             By default that of the blocks.
         symmetric : bool or "hermitian"
@@ -309,29 +309,29 @@ class System(Sealed):
         return system
 
     def add(self, rows: Any, cols: Any, blocks: Any) -> None:
-        """Add many blocks; those that are given twice are summed.
+        """Add many blocks; blocks that are given several times are summed.
 
         Parameters
         ----------
         rows, cols : array_like or sequence of hashable, length m
             Labels of the nodes u and v of each block (u, v).
         blocks : array_like, shape (m, r, c) or (r, c)
-            One block for each pair, or one for all; nodes of one unknown take scalars, shape (m,)
-            or (). In a symmetric system block (v, u) gets the transpose, in a Hermitian one its
-            conjugate: give each edge in one direction only.
+            One block per pair, or one for all; for nodes of one unknown also scalars, shape (m,)
+            or (). In a symmetric system block (v, u) gets the transpose, in a Hermitian one the
+            conjugate transpose: give each edge in one direction only.
 
         Raises
         ------
         UnknownNodeError, UnknownEdgeError
             For a label that is not a node, or two that share no edge.
         TypeError, ValueError
-            For numbers that are not finite, of another kind or shape, and for pairs of nodes of
-            different sizes. The system is left as it is.
+            For numbers that are not finite or of the wrong type or shape, and for pairs of nodes
+            with different sizes. The system does not change then.
         """
         Chosen.named(self.graph, rows, cols).put(blocks, self._values, self.symmetric, adding=True)
 
     def set(self, rows: Any, cols: Any, blocks: Any) -> None:
-        """Set many blocks; of those that are given twice the last one counts.
+        """Set many blocks; of blocks that are given several times the last one is used.
 
         Parameters
         ----------
@@ -346,7 +346,7 @@ class System(Sealed):
         Chosen.named(self.graph, rows, cols).put(blocks, self._values, self.symmetric, adding=False)
 
     def places(self, rows: Any, cols: Any) -> NDArray[np.int64]:
-        """Places in `values` of the entries of many blocks, to find once and use often.
+        """Indices in `values` of the entries of many blocks, to be computed once and reused.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ class System(Sealed):
         -------
         ndarray of int, shape (m, r, c)
             ``system.values[places] = blocks`` sets, ``numpy.add.at(system.values, places, blocks)``
-            adds; neither is checked, and neither touches block (v, u) of a symmetric system.
+            adds. Neither is checked, and neither changes block (v, u) of a symmetric system.
 
         Raises
         ------
@@ -377,12 +377,12 @@ class System(Sealed):
         return Chosen.named(self.graph, rows, cols).places()
 
     def set_from_scipy(self, A: Any) -> None:
-        """Set every block from a scipy sparse matrix; quick for the pattern of `from_scipy`.
+        """Set all blocks from a scipy sparse matrix; fast for the pattern of `from_scipy`.
 
         Parameters
         ----------
         A : scipy sparse matrix or array, shape (N, N)
-            Entries that it lacks become zero. Of a symmetric matrix one triangle is enough.
+            Missing entries become zero. For a symmetric matrix one triangle is enough.
 
         Raises
         ------
@@ -415,7 +415,7 @@ class System(Sealed):
     def entry_at(self) -> NDArray[np.int64] | None:
         """With `from_scipy`: place in `values` of each entry of the matrix in canonical CSR.
 
-        Of a matrix that was given by one triangle they are those of both.
+        For a matrix that was given by one triangle, the entries of both.
         """
         if self._entries is None and self._block_pattern is not None:
             self._entries = cutting.entries_of_blocks(self.graph, *self._block_pattern)
@@ -443,7 +443,7 @@ class System(Sealed):
         return block
 
     def __setitem__(self, pair: Any, block: Any) -> None:
-        """Set block (u, v) to an array of that shape; a scalar stands for 1 x 1."""
+        """Set block (u, v) to an array of its shape; a scalar is accepted for a 1 x 1 block."""
         u, v = self._pair(pair)
         i, j = self.graph.node(u), self.graph.node(v)
         place = self._block(i, j)
@@ -457,10 +457,10 @@ class System(Sealed):
 
     @property
     def values(self) -> Array:
-        """Every block in one flat array, shape (nnz,), in the layout of `BlockGraph`.
+        """All blocks in one flat array, shape (nnz,), in the layout of `BlockGraph`.
 
-        Compiled code may write to it, unchecked. Assigning to the attribute copies an array of
-        the same length in, checked as blocks are.
+        It may be written in place, without checks. Assigning an array of the same length to the
+        attribute copies and checks it.
         """
         return self._values
 
@@ -475,7 +475,7 @@ class System(Sealed):
         self._values[...] = numbers
 
     def to_scipy(self, format: str = "csr") -> Any:
-        """Scipy sparse array of the matrix; zeros in the blocks are stored.
+        """Convert to a scipy sparse array; zeros in the blocks are stored.
 
         Parameters
         ----------
@@ -493,7 +493,7 @@ class System(Sealed):
         return np.asarray(self.to_scipy().toarray())
 
     def toarray(self) -> Array:
-        """Dense array, shape (N, N); scipy's name of `to_dense`."""
+        """Dense array, shape (N, N); scipy's name for `to_dense`."""
         return self.to_dense()
 
     @property
@@ -557,7 +557,7 @@ class System(Sealed):
         return self._times(vector, True)
 
     def __matmul__(self, x: Any) -> Any:
-        """Product, x of shape (N,) or (N, k), or {label: vector}; the same kind comes back."""
+        """Product A x; x of shape (N,) or (N, k), or {label: vector}, and so is the result."""
         if isinstance(x, Mapping):
             return self.split(self @ self.join(x))
         vector = np.asarray(x)
@@ -576,7 +576,7 @@ class System(Sealed):
         return np.subtract(0.0, y, out=y)  # not -y, for -0.0
 
     def split(self, x: Any) -> dict[Hashable, Array]:
-        """Rows of each node.
+        """Split a vector into the vectors of the nodes.
 
         Parameters
         ----------
@@ -590,12 +590,12 @@ class System(Sealed):
         return split(self.graph, x)
 
     def join(self, vectors: Mapping[Any, Any]) -> Array:
-        """Array whose rows are those of each node: the reverse of `split`.
+        """Join the vectors of the nodes into one array: the inverse of `split`.
 
         Parameters
         ----------
         vectors : mapping of label to array_like, shape (size,) or (size, k)
-            One k for all; a scalar stands for shape (1,). Nodes of size 0 may be left out.
+            The same k for all; a scalar is accepted for shape (1,). Nodes of size 0 may be omitted.
 
         Returns
         -------
@@ -606,20 +606,19 @@ class System(Sealed):
     def analyze(
         self, ordering: Any = "auto", zero_diagonal: Any = None, *, effort: float = 10.0
     ) -> Symbolic:
-        """Symbolic factorization, which `factorize` uses from then on.
+        """Compute the symbolic factorization, which later calls of `factorize` use.
 
         Parameters
         ----------
         ordering : {"auto", "dfs", "amd", "nd"} or sequence of labels, optional
             "dfs" is a depth-first search, "amd" approximate minimum degree, "nd" nested dissection
-            by level sets and METIS (extra ``nd``); "auto" takes the one with the fewest operations
-            of those worth trying. A sequence names every node once and is taken as it is.
+            by level sets and METIS (extra ``nd``); "auto" uses the one with the fewest operations
+            of those worth trying. A sequence with every node once is used as given.
         zero_diagonal : iterable of labels, optional
-            Nodes whose diagonal block is zero. By default they are found in the values.
+            Nodes whose diagonal block is zero. By default they follow from the values.
         effort : float, optional
-            What "auto" may spend on nested dissection, in numeric factorizations of the matrix. 0
-            leaves it out, which suits a single solve; `numpy.inf` suits an order that many thousand
-            factorizations share.
+            Time that "auto" may spend on nested dissection, in units of a numeric factorization of
+            the matrix: 0 for a single solve, `numpy.inf` for many thousand factorizations.
 
         Returns
         -------
@@ -646,13 +645,13 @@ class System(Sealed):
         threads: int = 1,
         precision: str = "double",
     ) -> Factor:
-        """Numeric factorization.
+        """Compute the numeric factorization.
 
         Parameters
         ----------
         symbolic : Symbolic, optional
-            By default that of the last `analyze`, or a new one. The elimination order is chosen
-            there: ``system.factorize(system.analyze(ordering="amd"))``.
+            By default that of the last `analyze`, or a new one. It defines the elimination order:
+            ``system.factorize(system.analyze(ordering="amd"))``.
         refine, redundant, threads, precision
             As for `Factor`.
 
@@ -672,11 +671,11 @@ class System(Sealed):
         )
 
     def compile(self, symbolic: Symbolic | None = None) -> CompiledSolver:
-        """Solver for matrices of this graph, whose code is compiled for this graph alone.
+        """Compile a solver for the matrices of this graph.
 
-        The code is that of `Symbolic.to_c`. It pays for small systems of unequal blocks, of bodies
-        and joints above all, that are solved many thousand times: compiling takes a second. The
-        code is kept with other machine code, where later processes find it.
+        It compiles the code of `Symbolic.to_c`, which takes a second, and stores it on disk for
+        later processes. It pays for small systems of mixed block sizes, such as bodies and joints,
+        that are solved many thousand times.
 
         Parameters
         ----------
@@ -731,7 +730,7 @@ class System(Sealed):
         return symbolic
 
     def solve(self, b: Any, **options: Any) -> Any:
-        """Solution x of A x = b.
+        """Factorize and solve A x = b.
 
         Parameters
         ----------
@@ -746,7 +745,7 @@ class System(Sealed):
         return self.factorize().solve(b, **options)
 
     def copy(self) -> System:
-        """Copy with values of its own, and the same graph."""
+        """Return a copy with its own values and the same graph."""
         other = System.__new__(type(self))
         other.__dict__.update(self.__dict__, _values=self._values.copy())
         return other

@@ -60,19 +60,18 @@ class Pattern:
 
 
 def plot_fill(symbolic: Any, ax: Any = None) -> Any:
-    """Draw the matrix in the user's order and in elimination order, with the fill-in of both.
+    """Draw the matrix in the user's order and in elimination order, with their fill-in.
 
-    Squares are blocks of the matrix, diamonds fill-in, both to the scale of the block sizes;
-    diagonal blocks that are singular by zeros are hollow.
-    Matrices of more than 2000 nodes become images, where fill-in differs by colour alone, and a
-    pixel that holds both shows the matrix.
+    Squares are blocks of the matrix, diamonds are fill-in, both in the scale of the block sizes.
+    Structurally singular diagonal blocks are hollow. Matrices of more than 2000 nodes are drawn as
+    images, in which fill-in has another colour, and a pixel with both shows the matrix.
 
     Parameters
     ----------
     symbolic : Symbolic, Factor or System
         A system is analyzed first.
     ax : sequence of two matplotlib Axes, optional
-        Where to draw; a new figure of pyplot by default.
+        Axes to draw in; by default those of a new figure.
 
     Returns
     -------
@@ -121,16 +120,16 @@ def plot_fill(symbolic: Any, ax: Any = None) -> Any:
 
 
 def plot_graph(symbolic: Any, ax: Any = None) -> Any:
-    """Draw the graph: spanning forest solid, edges that close a loop dashed, loop openers square.
+    """Draw the graph: spanning forest solid, edges that close loops dashed, loop openers square.
 
-    The forest is that of a depth-first search from the first node of each component, whatever
-    order the analysis took.
+    The forest is that of a depth-first search from the first node of each component, regardless of
+    the elimination order.
 
     Parameters
     ----------
     symbolic : Symbolic, Factor or System
     ax : matplotlib Axes, optional
-        Where to draw; a new figure of pyplot by default.
+        Axes to draw in; by default those of a new figure.
 
     Returns
     -------

@@ -49,20 +49,19 @@ def symbolic_of(given: Any) -> Symbolic:
 
 
 def explain(symbolic: Any) -> str:
-    """Say in words what the analysis of a graph found, in a dozen lines at any size.
+    """Describe the analysis of a graph in words, in a dozen lines at any size.
 
     Parameters
     ----------
     symbolic : Symbolic, Factor or System
         A system is analyzed first. With a factor, or what `splu` and `cholesky` return, the text
-        reports its pivots as well, and rows that depend on others where it was made with
-        ``redundant=True``.
+        reports its pivots as well and, with ``redundant=True``, rows that depend on others.
 
     Returns
     -------
     str
-        Graph, cycles, loop openers, order and why, fill-in, operations, memory, supernodes, and
-        the nodes that must wait for a pivot, where there are any.
+        Graph, cycles, loop openers, elimination order and its reason, fill-in, operations, memory,
+        supernodes, and the nodes that must follow others to get a pivot, if any.
 
     Raises
     ------

@@ -65,10 +65,10 @@ def _of_sparse_too(method: Method) -> Method:
 class CholeskyFactor:
     """Cholesky factor of a sparse matrix, as scikit-sparse's `Factor`; made by `cholesky`.
 
-    ``L @ L.T == A[P][:, P]`` with ``P = factor.P()`` and ``L = factor.L()``. Of a complex Hermitian
-    A, the conjugate transpose takes the place of every transpose, as in scikit-sparse. Sparse
-    results are matrices, of which ``*`` is the product of linear algebra, if A is one, and arrays
-    if A is an array. Sparse right-hand sides have sparse results.
+    ``L @ L.T == A[P][:, P]`` with ``P = factor.P()`` and ``L = factor.L()``. For a complex
+    Hermitian A, conjugate transposes replace transposes, as in scikit-sparse. Sparse results are
+    sparse matrices (``*`` is the matrix product) if A is one, and sparse arrays if A is an array.
+    Sparse right-hand sides give sparse solutions.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class CholeskyFactor:
         return self.solve_A(b)
 
     def cholesky(self, A: Any, beta: float = 0.0) -> CholeskyFactor:
-        """Return the factor of another matrix of the same pattern; the analysis is shared.
+        """Factorize another matrix with the same pattern into a new factor; the analysis is shared.
 
         Parameters
         ----------
@@ -143,12 +143,12 @@ class CholeskyFactor:
         return other
 
     def cholesky_inplace(self, A: Any, beta: float = 0.0) -> None:
-        """Factorize A + beta I of the same pattern; everything symbolic is reused.
+        """Factorize A + beta I with the same pattern; the analysis is reused.
 
         Parameters
         ----------
         A : scipy sparse matrix or array, shape (N, N)
-            With no entry outside the pattern of the first; as for `cholesky`.
+            Without entries outside the pattern of the first matrix; as for `cholesky`.
         beta : float, optional
 
         Raises
@@ -156,7 +156,7 @@ class CholeskyFactor:
         ValueError
             For another shape or pattern; the factor is kept.
         NotPositiveDefiniteError
-            If the matrix is not positive definite; nothing can be computed before the next call.
+            If the matrix is not positive definite; the factor is then unusable until the next call.
         """
         self._load(A, beta)
         self._refactorize(None)
@@ -177,20 +177,20 @@ class CholeskyFactor:
         self.cholesky_inplace(_gram(A), beta)
 
     def update_inplace(self, C: Any, subtract: bool = False) -> None:
-        """Replace A by A + C C^T, or A - C C^T; only what depends on its rows is computed again.
+        """Update A to A + C C^T or A - C C^T, and recompute only the dependent parts.
 
-        For complex numbers it is C C^H.
+        For complex numbers C C^H is used.
 
         Parameters
         ----------
         C : scipy sparse matrix or array, shape (N, k) or (N,)
-            C C^T must lie in the blocks of A.
+            The entries of C C^T must lie within the blocks of A.
         subtract : bool, optional
 
         Raises
         ------
         ValueError
-            If C has another length, or C C^T an entry outside the blocks; the factor is kept.
+            If C has the wrong length, or C C^T an entry outside the blocks; the factor is kept.
         NotPositiveDefiniteError
             If A - C C^T is not positive definite; the factor is kept.
         """
@@ -212,7 +212,7 @@ class CholeskyFactor:
             raise
 
     def copy(self) -> CholeskyFactor:
-        """Copy with factors of its own."""
+        """Return a copy with its own factors."""
         return copy.deepcopy(self)
 
     __copy__ = copy
@@ -261,7 +261,7 @@ class CholeskyFactor:
         ----------
         b : array_like or scipy sparse matrix, shape (N,) or (N, k)
         use_LDLt_decomposition : bool, optional
-            L is that of L D L^T, with ones on the diagonal; if False, that of L L^T.
+            Use L of L D L^T, with ones on the diagonal; if False, L of L L^T.
 
         Returns
         -------
@@ -402,7 +402,7 @@ class CholeskyFactor:
             return float(np.exp(self.logdet()))
 
     def logdet_gradient(self) -> Any:
-        """Gradient of `logdet` in the entries of A, which is A^-1 at the blocks of A.
+        """Gradient of `logdet` with respect to the entries of A: A^-1 at the blocks of A.
 
         Returns
         -------
@@ -413,19 +413,19 @@ class CholeskyFactor:
         return self._sparse(self._selected_inverse().to_scipy(), "csr")
 
     def inv(self) -> Any:
-        """Return A^-1, compressed by columns, with all its entries."""
+        """Return A^-1 with all its entries, compressed by columns."""
         return self._sparse(self.solve_A(np.eye(self.system.shape[0], dtype=self.system.dtype)))
 
     def inverse_at(self, pattern: Any) -> Any:
         """Entries of A^-1 where a sparse matrix has entries.
 
-        Entries in the blocks of A come from the selected inverse, for about two factorizations in
-        all. Each column with others costs a solve.
+        Entries within the blocks of A come from the selected inverse, which costs about two
+        factorizations. Each column with other entries costs a solve.
 
         Parameters
         ----------
         pattern : scipy sparse matrix or array, shape (N, N)
-            Its numbers have no effect.
+            Only its pattern is used.
 
         Returns
         -------
@@ -465,8 +465,8 @@ class CholeskyFactor:
     def variances(self, C: Any = None) -> Array:
         """Diagonal of C A^-1 C^T: variances of C x for a field x of precision A.
 
-        Rows of C whose nonzeros are joined by blocks of A take the selected inverse; each other
-        row costs a substitution with L.
+        Rows of C whose nonzeros are within one block of A use the selected inverse; each other row
+        costs a substitution with L.
 
         Parameters
         ----------
@@ -508,14 +508,14 @@ class CholeskyFactor:
     def sample(self, rng: np.random.Generator | int, size: int | None = None) -> Array:
         """Samples P^T L^-T z of a field with precision A and mean 0, z standard normal.
 
-        Of a complex A, z has independent real and imaginary parts of variance 1/2.
+        For a complex A, z has independent real and imaginary parts of variance 1/2.
 
         Parameters
         ----------
         rng : numpy.random.Generator or int
-            A number is a seed.
+            Generator, or a seed.
         size : int, optional
-            Number of samples; one without an axis for it by default.
+            Number of samples; by default one sample of shape (N,).
 
         Returns
         -------
@@ -732,15 +732,15 @@ def cholesky(
     Parameters
     ----------
     A : scipy sparse matrix or array, shape (N, N)
-        Symmetric (complex: Hermitian), or one of its triangles with the diagonal; integers become
-        float64.
+        Symmetric (complex: Hermitian) matrix, or one of its triangles with the diagonal; integers
+        become float64.
     beta : float, optional
         Added to the diagonal.
     ordering_method : {"default", "best", "amd", "colamd", "natural", "metis", "nesdis"}, optional
-        "natural" eliminates in the order of the rows, or in one with the same fill-in; "metis" and
-        "nesdis" are nested dissection. All others choose the order by counted operations.
+        "natural" uses the order of the rows, or one with the same fill-in; "metis" and "nesdis" use
+        nested dissection. All others choose the order with the fewest operations.
     mode, use_long
-        For CHOLMOD; they have no effect here.
+        Options of CHOLMOD, without effect.
 
     Returns
     -------
@@ -749,12 +749,12 @@ def cholesky(
     Raises
     ------
     NotPositiveDefiniteError
-        If A + beta I is not positive definite to working precision, or rounding errors take its
-        Cholesky factor: if the condition number, once its diagonal is scaled to 1, is above 1e12.
+        If A + beta I is not positive definite to working precision: if its condition number, scaled
+        to a unit diagonal, is above 1e12.
     ValueError
         If A is not square, symmetric or Hermitian, and finite, or the ordering is unknown.
     TypeError
-        If A is not of numbers.
+        If the entries of A are not numbers.
 
     Examples
     --------

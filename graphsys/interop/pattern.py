@@ -49,20 +49,20 @@ PART_BYTES = 2**21
 class Pattern:
     """Sparsity pattern of a square matrix in triplets, and its symbolic factorization.
 
-    Everything that depends on the pattern alone is computed once, at the first solve. Threads may
-    share a pattern: calls at the same time have factors of their own, which are kept.
+    The analysis runs once, at the first solve. Threads may share a pattern: concurrent calls use
+    separate factors, which are kept.
 
     Parameters
     ----------
     rows, columns : array_like of int, shape (nz,)
-        Position of each entry, from 0 to n - 1; entries at one position are summed.
+        Position of each entry, from 0 to n - 1; entries at the same position are summed.
     n : int, optional
         Number of rows; by default one more than the largest position.
     positive_definite : bool, optional
-        Whether all matrices are symmetric and positive definite, as precision matrices are: L D L^T
-        factors without delayed pivots, for half the operations and less. Entries come for both
-        triangles; their symmetry is checked in the first matrix alone. The log-determinant of a
-        matrix that is not positive definite is NaN or -inf; solves do not look.
+        Whether all matrices are symmetric and positive definite, like precision matrices. They get
+        L D L^T factors without delayed pivots, with at most half the operations. Pass the entries
+        of both triangles; their symmetry is checked for the first matrix only. The log-determinant
+        of a matrix that is not positive definite is NaN or -inf; solves do not check this.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Pattern:
     Raises
     ------
     TypeError, ValueError
-        If rows or columns are not integers, differ in length, or leave the matrix. If the
+        If rows or columns are not integers, differ in length, or are outside the matrix. If the
         pattern of positive definite matrices lacks an entry (j, i) of an entry (i, j).
 
     Examples
@@ -173,7 +173,7 @@ class Pattern:
         return cls(entries.row, entries.col, A.shape[0], positive_definite=positive_definite)
 
     def solve(self, data: Any, b: Any, trans: str = "N", *, singular: str = "raise") -> Array:
-        """Solve A x = b, with the factors of the last call where the entries are the same.
+        """Solve A x = b; the factors of the last call are reused if the entries are the same.
 
         Parameters
         ----------
@@ -183,17 +183,17 @@ class Pattern:
         trans : {"N", "T"}, optional
             Solve with A or with its transpose.
         singular : {"raise", "nan"}, optional
-            What a singular matrix does: raise an error, or give NaN for its solutions.
+            For a singular matrix, raise an error or return NaN for its solutions.
 
         Returns
         -------
         ndarray, shape of b
-            NaN also where entries or right-hand sides are not finite.
+            NaN also if entries or right-hand sides are not finite.
 
         Raises
         ------
         SingularPivotError
-            If a matrix is singular, with its place among many and a row.
+            If a matrix is singular, with its number among many and a row.
         OverflowError
             If a solution overflows.
         TypeError, ValueError
@@ -323,7 +323,7 @@ class Pattern:
         return batch
 
     def logdet(self, data: Any) -> float:
-        """Logarithm of the determinant, with the factors of the last call where they fit.
+        """Logarithm of the determinant; the factors of the last call are reused if they fit.
 
         Parameters
         ----------
@@ -332,8 +332,8 @@ class Pattern:
         Returns
         -------
         float
-            NaN where the determinant is negative or entries are not finite, -inf where the matrix
-            is singular. With `positive_definite` NaN also where the matrix is not.
+            NaN if the determinant is negative or entries are not finite, -inf if the matrix is
+            singular. With `positive_definite` NaN also if the matrix is not positive definite.
         """
         data = self._entries(data)
         if not np.isfinite(data).all():
@@ -354,9 +354,10 @@ class Pattern:
         return logarithm
 
     def logdet_gradient(self, data: Any) -> Array:
-        """Gradient of `logdet` in the entries: those of the transposed inverse at their positions.
+        """Gradient of `logdet` with respect to the entries.
 
-        They come from the selected inverse, for about two factorizations.
+        These are entries of the transposed inverse, from the selected inverse, which costs about
+        two factorizations.
 
         Parameters
         ----------
@@ -365,8 +366,8 @@ class Pattern:
         Returns
         -------
         ndarray, shape (nz,)
-            NaN where the matrix is singular or entries are not finite. With `positive_definite` NaN
-            also where the matrix is not.
+            NaN if the matrix is singular or entries are not finite. With `positive_definite` NaN
+            also if the matrix is not positive definite.
         """
         data = self._entries(data)
         if not np.isfinite(data).all():

@@ -635,16 +635,16 @@ def splu(
     A : scipy sparse matrix or array, shape (N, N)
         Of any format; integers become float64.
     permc_spec : {"NATURAL", "COLAMD", "MMD_ATA", "MMD_AT_PLUS_A"}, optional
-        "NATURAL" eliminates in the order of the rows, or in one with the same fill-in. All others
-        choose the order by values and fill-in.
+        "NATURAL" uses the order of the rows, or one with the same fill-in. All others choose the
+        order by values and fill-in.
     diag_pivot_thresh, relax, panel_size, options
-        For SuperLU; they have no effect here.
+        Options of SuperLU, without effect.
 
     Returns
     -------
     FactorizedMatrix
-        With `solve`, `shape` and `nnz` as in scipy. There are no `L`, `U`, `perm_r` and `perm_c`:
-        pivot blocks are stored as inverses.
+        With `solve`, `shape` and `nnz` as in scipy. It has no `L`, `U`, `perm_r` and `perm_c`,
+        because pivot blocks are stored as inverses.
 
     Raises
     ------
@@ -652,7 +652,7 @@ def splu(
         If the matrix is singular; the error's attribute `node` is a row without a pivot. scipy
         raises a RuntimeError.
     ValueError, TypeError
-        If A is not square, finite and of numbers.
+        If A is not square, not finite or not numeric.
 
     Notes
     -----
@@ -702,7 +702,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     permc_spec : str, optional
         As for `splu`.
     use_umfpack : bool, optional
-        No effect here.
+        No effect.
 
     Returns
     -------
@@ -717,7 +717,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
     OverflowError
         If the solution overflows.
     ValueError, TypeError
-        As `splu`, and for b of another length.
+        As `splu`, and for b of the wrong length.
     """
     if not issparse(A):
         A = _sparse(A)

@@ -24,20 +24,20 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Accuracy of a solution, the worst of several right-hand sides.
+    """Accuracy of a solution; of several right-hand sides, the worst.
 
     Attributes
     ----------
     backward_error : float
-        Componentwise, ``max_i |b - A x|_i / (|A| |x| + |b|)_i``: x solves a system exactly whose
-        entries differ from A and b by no more than this, relative to their size.
+        Componentwise, ``max_i |b - A x|_i / (|A| |x| + |b|)_i``: x is the exact solution of a
+        system whose entries differ from those of A and b by at most this, relative to each entry.
     condition : float
-        Estimate of ``max |A^-1| (|A| |x| + |b|) / max |x|``: by how much such changes of the
-        entries, relative to their size, change x, relative to its largest entry. The estimate is a
-        lower bound, mostly right and seldom too small by more than 3.
+        Estimate of ``max |A^-1| (|A| |x| + |b|) / max |x|``: relative change of x, in the maximum
+        norm, per such relative change of the entries. The estimate is a lower bound, usually exact
+        and seldom too small by more than a factor of 3.
     forward_error : float
-        Estimated bound of ``max |x - x_exact| / max |x_exact|`` for the matrix as it is stored:
-        ``condition`` times the backward error and the rounding of the residual.
+        Estimated bound on ``max |x - x_exact| / max |x_exact|`` for the stored matrix:
+        ``condition`` times the backward error plus the rounding error of the residual.
     """
 
     backward_error: float

@@ -35,14 +35,14 @@ Array = NDArray[Any]
 class SelectedInverse:
     """Blocks of A^-1 on the nodes and edges of the graph; comes from `Factor.selected_inverse`.
 
-    ``inverse[u, v]`` is block (u, v) of A^-1 as ``system[u, v]`` is that of A: ``inverse[u, u]`` is
-    the marginal covariance of node u where A is a precision (information) matrix.
+    ``inverse[u, v]`` is block (u, v) of A^-1, as ``system[u, v]`` is that of A; ``inverse[u, u]``
+    is the marginal covariance of node u if A is a precision (information) matrix.
 
     Attributes
     ----------
     graph : BlockGraph
     values : ndarray, shape (graph.nnz,)
-        All blocks, laid out as in `System.values`; read-only.
+        All blocks, in the layout of `System.values`; read-only.
     """
 
     graph: BlockGraph

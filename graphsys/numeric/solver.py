@@ -45,15 +45,15 @@ class SolveReport:
     refinements : int
         Steps of iterative refinement.
     backward_error : float or None
-        Largest ``|A x - b| / (|A| |x| + |b|)`` of any row; None when not computed. Four machine
-        epsilons where the last correction was so small that no residual was needed.
+        Largest ``|A x - b| / (|A| |x| + |b|)`` of any row; None if not computed. Four machine
+        epsilons if the last correction was so small that no residual was needed.
     redundant : dict of label to int
-        Rows that depend on others, by node; found with ``factorize(redundant=True)`` only.
+        Rows that depend on others, by node; only with ``factorize(redundant=True)``.
     componentwise_error : float or None
-        The same, with rows that contain only rounding errors.
+        As ``backward_error``, including rows that contain only rounding errors.
     normwise_error : float or None
-        ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm, of the equilibrated matrix; None where
-        the backward error is good, or the matrix not equilibrated.
+        ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm, of the equilibrated matrix; None if the
+        backward error is small, or the matrix is not equilibrated.
     """
 
     refinements: int
