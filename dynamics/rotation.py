@@ -163,7 +163,7 @@ def conjugate(q: ArrayLike) -> Float:
 
 
 def rotate(q: ArrayLike, a: ArrayLike) -> Float:
-    """Vector of the body's frame, written in the world's: ``q * a * conj(q)``.
+    """Rotate vectors from the body's frame to the world frame: ``q * a * conj(q)``.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Float:
 
 
 def from_rotation_vector(vector: ArrayLike) -> Float:
-    """Rotation about a vector's direction by its length: the exponential map.
+    """Exponential map: rotation about a vector by its length, rad.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def from_rotation_vector(vector: ArrayLike) -> Float:
 
 
 def to_rotation_vector(q: ArrayLike) -> Float:
-    """Shortest rotation vector of a rotation: the logarithm.
+    """Logarithm: the shortest rotation vector of a rotation.
 
     Parameters
     ----------
@@ -371,8 +371,8 @@ def to_rpy(q: ArrayLike) -> Float:
     Returns
     -------
     ndarray of float, shape (..., 3)
-        Angles, rad; pitch from -pi/2 to pi/2. At a pitch of +-pi/2 only a sum or difference of
-        roll and yaw matters: yaw is 0 there.
+        Angles, rad; pitch from -pi/2 to pi/2. At a pitch of +-pi/2 only the sum or difference of
+        roll and yaw is defined, and yaw is 0.
 
     Raises
     ------
@@ -403,7 +403,7 @@ def align(a: ArrayLike, b: ArrayLike) -> Float:
     Returns
     -------
     ndarray of float, shape (4,)
-        Where a and b are opposite, half a turn about one of the axes at right angles to both.
+        For opposite a and b, half a turn about one of the perpendicular axes.
 
     Raises
     ------
@@ -422,14 +422,14 @@ def align(a: ArrayLike, b: ArrayLike) -> Float:
 
 
 def random(rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Float:
-    """Rotations that are uniformly distributed.
+    """Uniformly distributed random rotations.
 
     Parameters
     ----------
     rng : numpy.random.Generator
         Source of random numbers: ``numpy.random.default_rng(seed)``.
     size : int or tuple of int
-        How many; by default one.
+        Number of rotations; by default one.
 
     Returns
     -------

@@ -45,9 +45,9 @@ def call_of(frame: NDArray[np.int64]) -> Callable[..., Any]:
 
 
 class CompiledSolver:
-    """Solver for the matrices of one graph, whose code is compiled for this graph alone.
+    """Solver for the matrices of one graph, with code compiled for this graph.
 
-    From `System.compile`. A solution that it cannot vouch for is that of a `Factor` instead.
+    Made by `System.compile`. A `Factor` solves instead if a solution is not accurate.
 
     Attributes
     ----------

@@ -258,7 +258,7 @@ class LinearQuadratic:
     Parameters
     ----------
     space : JointSpace
-        Coordinates that x consists of.
+        Coordinates of x.
     state : State
         x0, after an interval under the control.
     control : ndarray of float, shape (c,)
@@ -266,16 +266,16 @@ class LinearQuadratic:
     A, B : ndarray of float
         Linearization of a step.
     P, R : ndarray of float
-        Cost of what is left, and of controls.
+        Matrices of the cost to go and of the cost of controls.
 
     Attributes
     ----------
     gain : ndarray of float, shape (c, 2 k)
-        K, of coordinates and rates.
+        K, for coordinates and rates.
     cost : ndarray of float, shape (2 k, 2 k)
-        P: what is left to pay from x is ``(x - x0)^T P (x - x0)``.
+        P: the cost to go from x is ``(x - x0)^T P (x - x0)``.
     closed_loop : ndarray of float, shape (2 k, 2 k)
-        A - B K; its eigenvalues lie within the unit circle.
+        A - B K; its eigenvalues are inside the unit circle.
     """
 
     def __init__(

@@ -366,9 +366,9 @@ def _limits(model: Model, space: JointSpace) -> tuple[Float, Float]:
 
 
 class MechanismEnv(Env):
-    """One mechanism to learn on.
+    """Environment of gymnasium with one mechanism.
 
-    A step that the integrator cannot solve ends the episode; ``info["failed"]`` says so.
+    If a step cannot be solved, the episode ends with ``info["failed"]``.
 
     Parameters
     ----------
@@ -403,7 +403,7 @@ class MechanismEnv(Env):
         return self.task.motion(self._states, self._traces)[0].copy()
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; see `gymnasium.Env.reset`."""
+        """Start an episode; see `gymnasium.Env.reset`."""
         super().reset(seed=seed)
         self._states, self._count = self.task.begin(self.np_random)[None].copy(), 0
         self._traces = [self.task.trace(self.np_random)]
@@ -420,7 +420,7 @@ class MechanismEnv(Env):
         return seen[0], float(reward[0]), bool(ends[0] or not came), late, {"failed": not came}
 
     def render(self) -> NDArray[np.uint8] | None:
-        """Picture of the state, shape (480, 480, 3), of lines between joints; None without a mode.
+        """Draw the state with lines between joints, shape (480, 480, 3); None without a mode.
 
         `dynamics.export_html` of a motion shows bodies as they are.
         """
@@ -441,9 +441,9 @@ def _check_task(task: Task) -> None:
 
 
 class MechanismVectorEnv(VectorEnv):
-    """Many mechanisms of one kind, stepped side by side in threads.
+    """Environment of gymnasium with many copies of a mechanism, stepped in threads.
 
-    An episode that ends begins anew in the next step, whose action and reward do not count.
+    A finished episode restarts in the next step, whose action and reward have no meaning.
 
     Parameters
     ----------
@@ -478,7 +478,7 @@ class MechanismVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin all episodes; environment i of seed s is a single one of seed s + i."""
+        """Start all episodes; environment i with seed s is like a single one with seed s + i."""
         seeds = [None if seed is None else seed + i for i in range(self.num_envs)] if (
             seed is None or isinstance(seed, (int, np.integer))
         ) else list(seed)  # fmt: skip
@@ -496,7 +496,7 @@ class MechanismVectorEnv(VectorEnv):
         return self.task.look(self._states, actions, self._traces)
 
     def step(self, actions: Any) -> tuple[Any, Float, Any, Any, dict[str, Any]]:
-        """Take a step in all; see `gymnasium.vector.VectorEnv.step`."""
+        """Take a step in all environments; see `gymnasium.vector.VectorEnv.step`."""
         actions = _acting(actions, self.action_space)
         new = np.flatnonzero(self._over)
         before = self._states.copy()

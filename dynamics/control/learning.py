@@ -18,18 +18,18 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """Result of a search.
+    """Result of `random_search`.
 
     Attributes
     ----------
     parameters : ndarray of float, shape (k,)
-        The best ones.
+        Best parameters.
     score : float
-        Theirs.
+        Score of the best parameters.
     tried : ndarray of float, shape (episodes + 1, k)
-        Parameters of every episode; first the start.
+        Parameters of every episode, after those of the start.
     scores : ndarray of float, shape (episodes + 1,)
-        Of every episode; nan or infinite where it failed.
+        Scores of these; nan or infinite for failed episodes.
     """
 
     parameters: Float

@@ -54,7 +54,7 @@ class Mapping:
     stiffness: Callable[[Float, Float], Float]
 
     def __matmul__(self, g: Mapping) -> Mapping:
-        """Mapping of both, g first: values are pushed on, forces pulled back."""
+        """Composition, g first."""
 
         def stiffness(q: Float, lam: Float) -> Float:
             place, J = g.value(q), g.jacobian(q)
@@ -76,14 +76,15 @@ def _matrix(x: Float, m: int) -> Float:
 def effective_compliance(
     compliance: ArrayLike, damping: ArrayLike, timestep: float
 ) -> tuple[Float, Float]:
-    """W = (h C D + h^2)^-1 C of an implicit step, and (h C D + h^2)^-1, which f is scaled by.
+    """Effective compliance W = (h C D + h^2)^-1 C of an implicit step, and the scale of f.
 
-    Symmetric positive semidefinite, and defined at C = 0, where stiffness has no bound.
+    The scale is (h C D + h^2)^-1. W is symmetric positive semidefinite, and defined for C = 0,
+    where the stiffness is infinite.
 
     Parameters
     ----------
     compliance, damping : array_like, shape (m,) or (m, m)
-        C, m/N, and D, N s/m: of each row, 0 or more, or symmetric positive semidefinite.
+        C, m/N, and D, N s/m: per row, not negative, or symmetric positive semidefinite matrices.
     timestep : float
         h, s.
 
@@ -91,13 +92,13 @@ def effective_compliance(
     -------
     W : ndarray of float, shape (m, m)
     scale : ndarray of float, shape (m,)
-        Shape (m, m) where one of them is a matrix.
+        Shape (m, m) if one of them is a matrix.
 
     Raises
     ------
     ValueError
-        For negative or infinite numbers: a spring of no stiffness is no row. For matrices that are
-        not symmetric positive semidefinite.
+        For negative or infinite numbers (leave out springs without stiffness), and for matrices
+        that are not symmetric positive semidefinite.
     """
     c, d = np.atleast_1d(compliance), np.atleast_1d(damping)
     for name, x in (("compliance", c), ("damping", d)):
@@ -129,7 +130,7 @@ def implicit_step(
     multipliers: ArrayLike = 0.0,
     iterations: int = 50,
 ) -> tuple[Float, Float, Float]:
-    """One step of the implicit Euler method, as saddle-point systems with geometric stiffness.
+    """Take an implicit Euler step, by saddle-point systems with geometric stiffness.
 
     Newton's method on ``M (v_next - v) = h force + h J^T lam`` and ``f + C D J v_next + C lam = 0``
     at the end of the step (theory/compliance (2)); its first iteration is the note's step (3),
@@ -142,19 +143,19 @@ def implicit_step(
     mass : array_like, shape (n, n)
         kg.
     mapping : Mapping
-        f, zero where springs are slack and constraints hold.
+        f, zero if springs have no force and constraints are satisfied.
     q, velocity : array_like, shape (n,)
-        Left as they are.
+        Not changed.
     timestep : float
         h, s.
     compliance, damping : array_like, shape (), (m,) or (m, m)
-        C, 0 for a constraint, and D: of each row, or symmetric positive semidefinite matrices.
+        C, 0 for a constraint, and D: per row, or symmetric positive semidefinite matrices.
     force : array_like, shape () or (n,)
         Other forces.
     multipliers : array_like, shape () or (m,)
-        Those of the last step, where the geometric stiffness is taken first.
+        Those of the last step, for the first geometric stiffness.
     iterations : int
-        At most; 1 is the note's step.
+        Largest number of iterations; 1 is the step of the notes.
 
     Returns
     -------
@@ -165,7 +166,7 @@ def implicit_step(
     Raises
     ------
     ConvergenceError
-        If more than one iteration was allowed and corrections did not fall to rounding.
+        If more than one iteration is allowed and corrections do not converge to rounding.
     """
     M, h, start = np.asarray(mass, float), timestep, np.asarray(q, float)
     before, v = np.asarray(velocity, float), np.zeros(start.size)

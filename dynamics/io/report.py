@@ -18,18 +18,18 @@ WIDTHS, NAMES = (10, 52, 6), 60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadReport:
-    """What became of the elements of a robot file; prints as one table.
+    """Report on the elements of a robot file; prints as one table.
 
     Attributes
     ----------
     file : str
         Name of the file.
     read : dict of list of str
-        Names by kind of element: links, joints by their kind here, motors and so on.
+        Names by kind of element: links, joints by their type in the mechanism, motors and so on.
     changed : dict of list of str
-        Elements that are in the mechanism in another way, by what was done.
+        Elements that differ in the mechanism, by kind of change.
     left_out : dict of list of str
-        Elements that the mechanism is without, by kind.
+        Elements that the mechanism does not have, by kind.
     kept : dict of list of str
         Elements that are kept although they cannot be right, by reason.
     """

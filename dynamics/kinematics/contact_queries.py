@@ -44,22 +44,22 @@ CONSISTENT = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactHistory:
-    """A contact at k nodes of time; its t touches are pairs of corners, ends and the like.
+    """A contact at k records; its t touches are pairs of vertices, end points and similar features.
 
     Attributes
     ----------
     gap : ndarray of float, shape (k, t)
-        Distance of the surfaces at the node, m, inf where a pair of `Mechanism.collide` is not
-        near; of a limit what is left to it, m or rad; of a
-        velocity limit what was left in the interval before, m/s or rad/s.
+        Distance of the surfaces at the record, m, inf if a pair of `Mechanism.collide` is not near;
+        for a limit the distance to it, m or rad; for a velocity limit the distance in the interval
+        before, m/s or rad/s.
     normal : ndarray of float, shape (k, t, 3)
-        At the node, world, out of the body or world that is touched; zeros of a limit.
+        World, out of the body or world that is touched; zeros for a limit.
     point : ndarray of float, shape (k, t, 3)
-        Of the body that touches, next to what it touches, world, m; zeros of a limit.
+        Point of the touching body nearest to the other one, world, m; zeros for a limit.
     normal_force : ndarray of float, shape (k, t)
-        Over the interval before the node, N, or N m of a limited rotation.
+        In the interval before the record, N, or N m for a limited rotation.
     friction_force : ndarray of float, shape (k, t, 3)
-        On the body that touches, over that interval, world, N.
+        On the touching body in that interval, world, N.
     """
 
     gap: Float

@@ -28,15 +28,15 @@ def spatial_inertia(
     mass : float
         kg.
     inertia : array_like, shape (3, 3)
-        About the centre of mass, along the body's axes, kg m^2.
+        Inertia about the centre of mass, body axes, kg m^2.
     center_of_mass : array_like, shape (3,)
-        From the reference point, along the body's axes, m.
+        Position relative to the reference point, body axes, m.
 
     Returns
     -------
     ndarray of float, shape (6, 6)
-        ``[[J, m S(r)], [-m S(r), m I]]`` with J about the reference point; add to it the added
-        mass of a vehicle under water.
+        ``[[J, m S(r)], [-m S(r), m I]]`` with J about the reference point; add the added mass of an
+        underwater vehicle to it.
 
     Raises
     ------

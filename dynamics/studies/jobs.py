@@ -90,10 +90,10 @@ class Rollout:
     ----------
     job : Job
     error : Exception or None
-        What went wrong: a `ConvergenceError`, what a controller raised (a `RuntimeError` with its
-        text where the class is the user's own, or `sys.exit`), or that of a worker that died.
+        A `ConvergenceError`, an exception of a controller (a `RuntimeError` with its text if its
+        class is defined by the user, or for `sys.exit`), or the failure of a worker process.
     trajectory : Trajectory or None
-        The motion, up to where it failed; None where it never began.
+        The motion, until the failure if there was one; None if it never started.
     """
 
     job: Job

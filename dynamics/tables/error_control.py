@@ -41,12 +41,12 @@ class Event(NamedTuple):
     time : float
         s.
     name : hashable
-        Of the contact, or of the joint or spring whose limit it is; of a function its key in the
+        Name of the contact, or of the joint or spring with the limit; for a function its key in the
         mapping, or its number in the sequence.
     kind : {"closes", "opens", "rises", "falls"}
-        The last two are of functions.
+        The first two for contacts and limits, the last two for functions.
     state : State or None
-        Just after the zero of a function.
+        State just after the zero of a function.
     """
 
     time: float

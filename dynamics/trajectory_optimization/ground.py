@@ -19,7 +19,7 @@ class Ground:
     Attributes
     ----------
     blocks : list of tuple of float
-        Center, width, height and edge of each block or gap.
+        Center, width, height and edge of each block or gap, m.
 
     Examples
     --------
@@ -36,11 +36,11 @@ class Ground:
         Parameters
         ----------
         center, width : float
-            Middle of the interval and its length, between the points of half the height; m.
+            Middle of the interval and its length between the points of half the height, m.
         height : float
             m; negative for a gap.
         edge : float
-            Length over which the height changes: tanh(x / edge), m.
+            Length over which the height changes as tanh(x / edge), m.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class Ground:
         self.blocks.append(numbers)
 
     def height(self, x: Float) -> tuple[Float, Float, Float, Float]:
-        """Height and its first three derivatives by x.
+        """Height and its first three derivatives with respect to x.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Ground:
 
     @staticmethod
     def directions(height: tuple[Float, Float, Float, Float]) -> tuple[Float, Float, Float]:
-        """Normal and tangents of the surface, and two derivatives by x.
+        """Normal and tangents of the surface, and two derivatives with respect to x.
 
         Parameters
         ----------

@@ -57,16 +57,16 @@ def optimize(
     most_iterations: int = 1000,
     options: Mapping[str, Any] | None = None,
 ) -> ContactPlan:
-    """Move a tree to a goal with contacts whose times and places the optimizer chooses.
+    """Contact-implicit trajectory optimization of a tree, from a start to a goal.
 
     Parameters
     ----------
     integrator : TreeIntegrator
-        Without constraints and drag; its actuated joints bear the forces.
+        Integrator without constraints and drag; its actuated joints have the forces.
     start : array_like, shape (n,)
         Coordinates at the start, above the ground.
     goal : array_like, shape (n,)
-        Coordinates at the end; nan for those that are free.
+        Coordinates at the end; nan for free ones.
     steps : int
         N.
     contacts : sequence of Contact
@@ -74,37 +74,37 @@ def optimize(
     ground : Ground, optional
         z = 0 by default.
     obstacles : Ground, optional
-        What the points of `clear` stay above; the ground by default. A contact in `clear` too
-        cannot use what the obstacles cover.
+        Surface above which the points of `clear` stay; by default the ground. A contact that is
+        also in `clear` cannot touch the ground below obstacles.
     clear : sequence of (hashable, array_like)
-        Bodies and points in their frames that take no force.
+        Bodies and points in their frames, without contact forces.
     reach : sequence of (hashable, array_like, array_like)
-        Bodies, points in their frames, and the places in the world where they are at the end.
+        Bodies, points in their frames, and their positions in the world at the end.
     start_velocity : array_like, shape (n,), optional
         Rest by default.
     stop : bool
         Whether the tree is at rest at the end.
     planar : bool
-        Whether all moves in the plane of x and z, so that friction has two sides.
+        Whether the motion is in the x-z plane, so that friction has two directions.
     most_force : array_like, shape () or (n_u,)
         Bounds on the magnitudes of the forces.
     least_q, most_q : array_like, shape () or (n,)
         Limits of the joints.
     q_guess : array_like, shape (J + 1, n), optional
-        The straight line by default, with free goals as at the start.
+        Initial guess; by default the straight line, with free coordinates as at the start.
     effort, speed_weight : float
-        Weights of the integrals of the squares of the forces over the weight W of the tree, and of
-        the coordinates' rates.
+        Weights of the integrals of the squared forces, relative to the weight W of the tree, and of
+        the squared rates of the coordinates.
     penalty : float
-        Of what is left of complementarity, in the first round.
+        Penalty of the violation of complementarity in the first round.
     complementarity : float
-        Largest that may be left; the penalty grows tenfold until then.
+        Largest violation of complementarity; the penalty grows tenfold until it is reached.
     tolerance : float
         Of Ipopt.
     most_iterations : int
-        Of Ipopt in each round.
+        Largest number of Ipopt's iterations per round.
     options : mapping, optional
-        Of Ipopt, such as ``{"print_level": 5}``.
+        Options of Ipopt, such as ``{"print_level": 5}``.
 
     Returns
     -------
@@ -113,18 +113,19 @@ def optimize(
     Raises
     ------
     ConvergenceError
-        If Ipopt finds no motion; the sentence names the row that is violated most.
+        If Ipopt finds no motion; the message names the row with the largest violation.
     graphsys.MissingExtraError
         If casadi is not installed.
     ValueError
-        If shapes do not fit, or the start lies beneath the ground or beyond limits.
+        If shapes do not fit, or the start is below the ground or beyond limits.
 
     Notes
     -----
-    A contact's impulse at a control point keeps the gap at the next one, as a time-stepping scheme
-    does; friction dissipates most. Sums of complementary products are bounded by slacks that
-    the cost penalizes. Equations of motion are those of the integrator: their Jacobian comes
-    from Algorithms 2 and 3, their part of the Hessian from the derivatives of these.
+    The impulse of a contact at a control point is complementary to the gap at the next one, as in a
+    time-stepping scheme; friction has maximum dissipation. Sums of complementarity products are
+    bounded by slack variables, which the cost penalizes. The equations of motion are those of the
+    integrator: their Jacobian comes from Algorithms 2 and 3, their part of the Hessian from the
+    derivatives of these.
 
     References
     ----------

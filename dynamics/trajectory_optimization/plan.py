@@ -23,18 +23,18 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactPlan:
-    """A motion, the forces that drive it and those of its contacts, at J + 1 control points.
+    """A motion, its forces and its contact forces, at J + 1 control points.
 
     Attributes
     ----------
     time : ndarray of float, shape (J + 1,)
-        Of the control points, s; J = s N.
+        Times of the control points, s; J = s N.
     q : ndarray of float, shape (J + 1, n)
         Coordinates.
     forces : ndarray of float, shape (J + 1, n_u)
-        Of the actuated joints; N m or N.
+        Forces of the actuated joints; N m or N.
     contact_forces : ndarray of float, shape (J, C, 3)
-        In the world's frame, N; none at the last control point.
+        World axes, N; none at the last control point.
     gaps : ndarray of float, shape (J + 1, C)
         Height of the contacts above the ground, m.
     cost : float
@@ -43,13 +43,13 @@ class ContactPlan:
         Largest sum of products of one contact at one time: force (in weights) times gap (m), and
         friction times slip (m / s).
     defect : float
-        Largest violation of a row: of motion in weights, else in m, m / s or weights.
+        Largest violation of a row: weights for rows of motion, m, m / s or weights for others.
     iterations : int
-        Of all rounds.
+        Iterations of all rounds.
     seconds, evaluation_seconds : float
-        Of processor time: in all, and for the functions and their derivatives.
+        CPU time in all, and of the functions and their derivatives, s.
     size, rows : int
-        Of the nonlinear program.
+        Numbers of variables and rows of the nonlinear program.
     """
 
     time: Float

@@ -28,14 +28,14 @@ class Contact:
     Attributes
     ----------
     body : hashable
-        Label.
+        Label of the body.
     point : array_like, shape (3,)
         In the body's frame, m.
     friction : float
-        Coefficient of the cone, linearized to four sides (two in the plane).
+        Coefficient of friction; the cone is linearized with four sides (two in the plane).
     sticking : bool
-        Whether the point is held all the time, such as by limits of joints: its force keeps to the
-        cone, gap and slip are ignored.
+        Whether the point is in contact all the time, for example fixed by limits of joints: its
+        force stays in the cone, gap and slip are ignored.
     """
 
     body: Hashable

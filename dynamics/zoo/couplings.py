@@ -32,11 +32,11 @@ def cart_pole(
     Parameters
     ----------
     angle : float, optional
-        Of the pole, rad.
+        Angle of the pole, rad.
     cart_mass, pole_mass : float, optional
         kg.
     length : float, optional
-        Of the pole, a thin rod, m.
+        Length of the pole, a thin rod, m.
     timestep : float, optional
         s.
     **options
@@ -68,12 +68,12 @@ def slider_crank(
     timestep: float = 0.01,
     **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
-    """Make a crank of 0.5 m, a rod of 1 m and a slider on the y axis, all joints in space.
+    """Make a spatial slider-crank: a crank of 0.5 m, a rod of 1 m, a slider on the y axis.
 
     Parameters
     ----------
     angle, rate : float, optional
-        Of the crank, from the y axis towards z, rad and rad/s.
+        Angle of the crank from the y axis towards z, rad, and its rate, rad/s.
     timestep : float, optional
         s.
     **options
@@ -124,7 +124,7 @@ def shafts(
     timestep: float = 0.01,
     **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
-    """Make two weightless shafts that meet at the origin under an angle, coupled there.
+    """Make two shafts that meet at the origin at an angle and are coupled there, no gravity.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def shafts(
     bend : float, optional
         Angle between the shafts, rad.
     rate : float, optional
-        Of the first shaft at the start, rad/s.
+        Initial rate of the first shaft, rad/s.
     timestep : float, optional
         s.
     **options
@@ -190,7 +190,7 @@ def screw_press(
     Parameters
     ----------
     pitch : float, optional
-        m a turn.
+        m per turn.
     timestep : float, optional
         s.
     **options

@@ -57,14 +57,14 @@ def four_bar(
     timestep: float = 0.01,
     **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
-    """Make a four-bar linkage in the y-z plane, of four revolute joints in space.
+    """Make a four-bar linkage in the y-z plane with four spatial revolute joints.
 
     Parameters
     ----------
     angle, rate : float, optional
-        Of the crank, from the y axis towards z, rad and rad/s.
+        Angle of the crank from the y axis towards z, rad, and its rate, rad/s.
     lengths : tuple of float, optional
-        Of crank, coupler, rocker and ground, m; also the masses, kg.
+        Lengths of crank, coupler, rocker and ground, m; also their masses, kg.
     timestep : float, optional
         s.
     **options
@@ -122,7 +122,7 @@ def four_bar_windows(
     ----------
     n : int
     speed : float, optional
-        Of the couplers along x, m/s.
+        Velocity of the couplers along x, m/s.
     timestep : float, optional
         s.
     **options
@@ -173,7 +173,7 @@ def four_bar_windows(
 def double_four_bar(
     *, timestep: float = 0.01, **options: Unpack[ModelOptions]
 ) -> tuple[Model, State]:
-    """Make two windows of five rods, which align again and again (Kinon et al. 2023).
+    """Make two four-bar windows of five rods, which align repeatedly (Kinon et al. 2023).
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def rhombic_chain(
 
 
 def bricard(*, timestep: float = 0.01, **options: Unpack[ModelOptions]) -> tuple[Model, State]:
-    """Make a Bricard linkage of five rods and six hinges, movable against the count of freedoms.
+    """Make a Bricard linkage: five rods and six hinges, movable despite 6 n - m = 0 freedoms.
 
     Parameters
     ----------

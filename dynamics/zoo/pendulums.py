@@ -57,7 +57,8 @@ def pendulum(
         Number of links.
     joint : {"revolute", "spherical"}, optional
     angles : float or array_like, shape (n,), optional
-        Of each link against the one before, about y, rad: pi/2 in the first one hangs down.
+        Angle of each link relative to the one before, about y, rad; a first angle of pi/2 hangs
+        down.
     damping : float, optional
         N m s/rad, in every joint.
     timestep : float, optional
@@ -111,7 +112,7 @@ def double_pendulum(
     Parameters
     ----------
     angles, rates : tuple of float, optional
-        Of the first and of the second rod in the world, rad and rad/s.
+        Angles of the first and second rod in the world, rad, and their rates, rad/s.
     compliance, theta : float, optional
         Of both joints: see `Joint`.
     timestep : float, optional
@@ -201,9 +202,9 @@ def sphere_chain(
     ----------
     n : int
     tilt : float, optional
-        How far the row rises from the x axis, rad.
+        Angle between the row and the x axis, rad.
     height : float, optional
-        Of the lowest point of the first ball, m.
+        Height of the lowest point of the first ball, m.
     timestep : float, optional
         s.
     **options
@@ -258,11 +259,11 @@ def random_tree(
         Number of bodies.
     seed : int, optional
     branch : int, optional
-        A body hangs from one of the last ``branch`` bodies; 1 is a chain.
+        The parent of a body is one of the last ``branch`` bodies; 1 gives a chain.
     loops : int, optional
-        Number of joints that close loops; they fit the state, whatever that is.
+        Number of joints that close loops, placed so that the state satisfies them.
     every_kind : bool, optional
-        Whether all kinds of joint are alike likely, in trees and loops; by default the usual ones.
+        Whether all types of joints are equally likely; by default the common ones only.
     timestep : float, optional
         s.
     **options

@@ -47,9 +47,9 @@ def quadruped(
         and joints ``"FR_hip_joint", "FR_thigh_joint", "FR_calf_joint"``..., which is changed: it
         gets feet, springs and controls, and loses its joints' limits and friction.
     stiffness, damping : sequence of float, optional
-        Of hip, thigh and calf, N m/rad and N m s/rad.
+        Gains of hip, thigh and calf, N m/rad and N m s/rad.
     friction : float, optional
-        Of the feet.
+        Coefficient of friction of the feet.
     stance : sequence of float, optional
         Angles of hip, thigh and calf at the start, rad.
     timestep : float, optional
@@ -128,7 +128,7 @@ def exoskeleton(
     timestep: float = 0.005,
     **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
-    """Make an exoskeleton of four joints on an arm, held to it by two cuffs that close loops.
+    """Make an exoskeleton with four joints on an arm; two cuffs close loops.
 
     Shoulder and elbow flexion, ``"sFE"`` and ``"eFE"``, have springs to 0 and dampers; controls
     ``stiffness * target + damping * target'`` make of them proportional-derivative control. The
@@ -140,7 +140,7 @@ def exoskeleton(
         By default the generated one; or that of a robot file with the same names of bodies and
         joints, which is changed.
     scale : float, optional
-        Of the gains 100 N m/rad and 10 N m s/rad of the shoulder, 50 and 5 of the elbow.
+        Factor of the gains: 100 N m/rad and 10 N m s/rad at the shoulder, 50 and 5 at the elbow.
     spastic : bool, optional
         Whether the patient's elbow resists: a spring of 10 N m/rad to -pi/4, a damper of 2.
     timestep : float, optional

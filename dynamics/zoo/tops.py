@@ -25,12 +25,12 @@ def free_top(
     timestep: float = 0.01,
     **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
-    """Make one body on which nothing acts.
+    """Make one free body without forces.
 
     Parameters
     ----------
     moments : array_like, shape (3,) or (3, 3), optional
-        Of inertia, kg m^2.
+        Moments or matrix of inertia, kg m^2.
     angular_velocity : array_like, shape (3,), optional
         Body frame, rad/s.
     timestep : float, optional
@@ -129,7 +129,7 @@ def spherical_pendulum(
 def floating_chain(
     *, timestep: float = 0.01, **options: Unpack[ModelOptions]
 ) -> tuple[Model, State]:
-    """Make three bodies in free flight, joined by a revolute and a spherical joint, weightless.
+    """Make three bodies with a revolute and a spherical joint in free flight, no gravity.
 
     Parameters
     ----------

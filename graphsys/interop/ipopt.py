@@ -560,8 +560,8 @@ def _solve(handle: int, n: int, rhs: int | None) -> int:
 def library() -> str:
     """Path of a shared library with MA27's symbols, for Ipopt's option ``hsllib``.
 
-    Ipopt runs in this process, or in a program that has no Python; then the library starts this
-    one there, if it has a shared library. The first call compiles a C file of 600 lines and stores
+    Ipopt runs in this process, or in a program without Python; the library then starts this Python
+    there, if it has a shared library. The first call compiles a C file of 600 lines and stores
     the library in the cache folder of machine code.
 
     Returns

@@ -62,28 +62,28 @@ _WORDS = [ctypes.c_int64 * count for count in range(FRAME + 1)]
 
 
 def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> Any:
-    """Solve A x = b in JAX, on the CPU; arrays on another device are copied there and back.
+    """Solve A x = b in JAX, on the CPU; arrays on other devices are copied to it and back.
 
     Works under `jax.jit`, `jax.vmap`, `jax.grad`, `jax.jvp` and their compositions, of any order.
-    Lanes of a `vmap` over matrices are factorized side by side; one over right-hand sides alone
-    factorizes once. The adjoint solve uses the factors of the solve.
+    A `vmap` over matrices factorizes several at a time; a `vmap` over right-hand sides only
+    factorizes once. The adjoint solve reuses the factors of the solve.
 
     Parameters
     ----------
     pattern : Pattern
-        Positions of the entries; keep it as long as functions that were compiled with it.
+        Positions of the entries; keep a reference while functions compiled with it are used.
     data : array_like, shape (nz,)
         Entries of A, differentiable.
     b : array_like, shape (n,) or (n, k)
         Right-hand sides, differentiable.
     singular : {"raise", "nan"}, optional
-        What a singular matrix does: fail with its row where the result is used, as ValueError or
-        `jax.errors.JaxRuntimeError`, or give NaN for the solutions of that matrix alone.
+        For a singular matrix, raise an error with its row when the result is used, as ValueError or
+        `jax.errors.JaxRuntimeError`, or return NaN for the solutions of that matrix.
 
     Returns
     -------
     jax.Array, shape of b
-        NaN also where entries or right-hand sides are not finite.
+        NaN also if entries or right-hand sides are not finite.
 
     Raises
     ------

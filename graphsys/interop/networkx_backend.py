@@ -178,23 +178,23 @@ def edge_resistance(
 ) -> dict[tuple[Hashable, Hashable], float]:
     """Resistance distance between the ends of every edge, or of other pairs of nodes.
 
-    Edges take one selected inverse for all; other pairs take a solve each.
+    All edges together cost one selected inverse; each other pair costs a solve.
 
     Parameters
     ----------
     G : networkx.Graph
         Connected.
     weight : str, optional
-        Edge attribute; by default all are 1.
+        Edge attribute; by default all weights are 1.
     invert_weight : bool, optional
         True if the attribute is a resistance, False if it is a conductance.
     ebunch : iterable of (node, node), optional
-        Pairs of nodes, joined by an edge or not; all edges by default.
+        Pairs of nodes, adjacent or not; by default all edges.
 
     Returns
     -------
     dict of (node, node) to float
-        By the pairs of ``ebunch``, or the edges of ``G.edges()`` without loops.
+        By pair of ``ebunch``, or by edge of ``G.edges()`` without self-loops.
 
     Raises
     ------

@@ -17,27 +17,27 @@ SOLVERS = ("petsc", "mumps", "superlu_dist")
 
 
 def to_petsc(system: System, comm: Any = None) -> Any:
-    """Matrix of PETSc with the entries of a system.
+    """Convert a system to a matrix of PETSc.
 
     Parameters
     ----------
     system : System
         The same on every process of `comm`.
     comm : communicator of mpi4py or petsc4py, optional
-        Processes that share the matrix, each a run of whole nodes; by default this one alone.
+        Processes that share the matrix, each with consecutive nodes; by default only this one.
 
     Returns
     -------
     petsc4py.PETSc.Mat, shape (N, N)
-        BAIJ where all nodes have one size; AIJ otherwise, which knows the size of each node
-        (``MatSetVariableBlockSizes``) on one process.
+        BAIJ if all nodes have the same size; otherwise AIJ, on one process with the size of each
+        node (``MatSetVariableBlockSizes``).
 
     Raises
     ------
     ImportError
         Without petsc4py.
     TypeError
-        For complex values where PETSc was built for real ones.
+        For complex values if PETSc was built for real ones.
     """
     PETSc = _petsc()
     if system.dtype.kind == "c" and np.dtype(PETSc.ScalarType).kind != "c":
@@ -74,7 +74,7 @@ def to_petsc(system: System, comm: Any = None) -> Any:
 
 
 def solve_petsc(system: System, b: Any, solver: str = "petsc", comm: Any = None) -> Any:
-    """Solution of A x = b by a direct solver that PETSc offers.
+    """Solve A x = b with a direct solver of PETSc.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def solve_petsc(system: System, b: Any, solver: str = "petsc", comm: Any = None)
     b : array_like, shape (N,) or (N, k), or {label: vector}
         The same on every process of `comm`.
     solver : {"petsc", "mumps", "superlu_dist"}
-        PETSc's own LU, which keeps to one process and exchanges no rows, so that it fails at zeros
-        on the diagonal; MUMPS; or SuperLU_DIST. PETSc must have been built with them.
+        PETSc's own LU, which runs in one process and exchanges no rows, so it fails at zeros on the
+        diagonal; MUMPS; or SuperLU_DIST. PETSc must have been built with them.
     comm : communicator of mpi4py or petsc4py, optional
         As for `to_petsc`.
 

@@ -18,8 +18,8 @@ def __dir__() -> list[str]:
 def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> Any:
     """Solve A x = b in PyTensor.
 
-    Differentiable in data and b, any number of times. The adjoint solve uses the factors of the
-    solve.
+    It has derivatives of any order with respect to data and b. The adjoint solve reuses the factors
+    of the solve.
 
     Parameters
     ----------
@@ -29,13 +29,12 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
         Entries of A.
     b : TensorVariable or array_like, shape (n,) or (n, k)
     singular : {"raise", "nan"}, optional
-        What a singular matrix does when the function runs: raise an error, or give NaN, which
-        samplers reject.
+        For a singular matrix at run time, raise an error, or return NaN, which samplers reject.
 
     Returns
     -------
     TensorVariable, shape of b
-        NaN also where entries or right-hand sides are not finite.
+        NaN also if entries or right-hand sides are not finite.
 
     Raises
     ------
@@ -57,7 +56,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
 
 
 def logdet(pattern: Pattern, data: Any) -> Any:
-    """Logarithm of the determinant of A in PyTensor, differentiable once.
+    """Logarithm of the determinant of A in PyTensor, with first derivatives.
 
     Parameters
     ----------
@@ -68,8 +67,8 @@ def logdet(pattern: Pattern, data: Any) -> Any:
     Returns
     -------
     TensorVariable, scalar
-        NaN where the determinant is negative, -inf where A is singular. Of an indefinite matrix
-        with an even number of negative eigenvalues it is finite.
+        NaN if the determinant is negative, -inf if A is singular. It is finite for an indefinite
+        matrix with an even number of negative eigenvalues.
 
     Raises
     ------

@@ -78,7 +78,7 @@ class Choice:
 def linear_solver() -> Choice:
     """Linear solver for ``qtqp.QTQP(...).solve(linear_solver=...)``.
 
-    Keep it for problems that follow with the same pattern: their KKT matrices are analyzed once.
+    Keep it for a sequence of problems with the same pattern: their KKT matrices are analyzed once.
 
     Returns
     -------

@@ -101,10 +101,10 @@ _ELSEWHERE = {
 class FactorizedMatrix:
     """Factorization of a scipy sparse matrix, as `scipy.sparse.linalg.SuperLU`; made by `splu`.
 
-    The first factorization chooses pivots and computes sparse LU factors in one pass, block by
-    block of the block triangular form. Matrices with more fill-in get a `Factor`, with a node for
-    rows of similar patterns, wherever they stand. The first `refactorize` analyzes the pattern, so
-    that later ones repeat only the arithmetic.
+    The first factorization chooses pivots and computes sparse LU factors in one pass over the
+    blocks of the block triangular form. Matrices with more fill-in get a `Factor`, whose nodes are
+    rows of similar pattern. The first `refactorize` analyzes the pattern, so that later ones repeat
+    only the arithmetic.
 
     Parameters
     ----------
@@ -118,15 +118,15 @@ class FactorizedMatrix:
         (N, N).
     dtype : numpy.dtype
     nnz : int
-        Entries that are stored for the factors.
+        Number of entries stored for the factors.
     diagonal_blocks : int
-        Blocks of the block triangular form; 1 where it is not used.
+        Number of blocks of the block triangular form; 1 if it is not used.
     system : System
-        The matrix in blocks.
+        The matrix as a `System`.
     factor : Factor
-        Factorization of the whole matrix, with determinant, inertia, selected inverse and more.
-        It takes every matrix of the pattern, with rows in their own order. If `solve` uses other
-        factors, its first use factorizes the matrix once more.
+        `Factor` of the whole matrix, for determinant, inertia, selected inverse and so on, with the
+        rows in the order of the matrix. If `solve` uses other factors, its first use factorizes the
+        matrix again.
     """
 
     def __init__(self, A: Any, permc_spec: Any = None) -> None:
@@ -343,7 +343,7 @@ class FactorizedMatrix:
 
     @property
     def system(self) -> System:
-        """The matrix in blocks."""
+        """The matrix as a `System`."""
         self._without_small()
         blocks, rows = self._blocks, self._first_rows()
         if blocks is not None and blocks.is_plain:
@@ -376,7 +376,7 @@ class FactorizedMatrix:
 
     @property
     def diagonal_blocks(self) -> int:
-        """Blocks of the block triangular form; 1 where it is not used."""
+        """Number of blocks of the block triangular form; 1 if it is not used."""
         self._without_small()
         if self._one_pass is not None:
             return self._one_pass.diagonal_blocks
@@ -384,7 +384,7 @@ class FactorizedMatrix:
 
     @property
     def nnz(self) -> int:
-        """Entries that are stored for the factors."""
+        """Number of entries stored for the factors."""
         self._without_small()
         if self._one_pass is not None:
             return self._one_pass.nnz
@@ -442,15 +442,15 @@ class FactorizedMatrix:
         return linear_operator(self.solve, self.shape, self.dtype)
 
     def refactorize(self, A: Any) -> None:
-        """Factorize another matrix of the same pattern; scipy has no such method.
+        """Factorize another matrix with the same pattern; scipy has no such method.
 
-        One that is not symmetric, after others that were, is analyzed anew.
+        An unsymmetric matrix after symmetric ones is analyzed again.
 
         Parameters
         ----------
         A : scipy sparse matrix or array, shape (N, N)
-            With no entry outside the pattern of the first. CSR and CSC with equal patterns and
-            types are fastest.
+            Without entries outside the pattern of the first. CSR and CSC matrices with equal
+            patterns and types are fastest.
 
         Raises
         ------

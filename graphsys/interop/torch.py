@@ -26,32 +26,33 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     """Solve A x = b in PyTorch, on the CPU.
 
     Works with autograd (reverse and forward mode, any order), `torch.func` and `torch.compile`.
-    Many matrices are factorized side by side. The adjoint solve uses the factors of the solve.
+    Many matrices are factorized several at a time. The adjoint solve reuses the factors of the
+    solve.
 
     Parameters
     ----------
     pattern : Pattern
-        Positions of the entries; keep it as long as functions that were compiled with it.
+        Positions of the entries; keep a reference while functions compiled with it are used.
     data : torch.Tensor, shape (nz,) or (count, nz)
         Entries of one matrix, or of many, differentiable.
     b : torch.Tensor, shape (n,) or (n, k), or (count, n) or (count, n, k) with many matrices
         Right-hand sides, differentiable.
     singular : {"raise", "nan"}, optional
-        What a singular matrix does: raise an error, or give NaN for its solutions alone.
+        For a singular matrix, raise an error or return NaN for its solutions.
 
     Returns
     -------
     torch.Tensor, shape of b
-        NaN also where entries or right-hand sides are not finite.
+        NaN also if entries or right-hand sides are not finite.
 
     Raises
     ------
     MissingExtraError
         Without torch.
     SingularPivotError
-        If a matrix is singular, with its place among many and a row.
+        If a matrix is singular, with its number among many and a row.
     TypeError
-        For arguments that are no dense tensors, and for types other than float32, float64,
+        For arguments that are not dense tensors, and for types other than float32, float64,
         complex64 and complex128.
     ValueError
         If data or b has the wrong shape or is not on the CPU, or `singular` is unknown.

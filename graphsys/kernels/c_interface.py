@@ -66,7 +66,7 @@ FUNCTIONS = {
 def address(name: str, dtype: Any = "float64") -> int:
     """Address of a kernel as a C function, for programs that are not Python.
 
-    It stays valid as long as the process. `header` says what its arguments are.
+    It is valid until the process ends. `header` documents its arguments.
 
     Parameters
     ----------

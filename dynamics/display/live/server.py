@@ -35,25 +35,25 @@ GROUND = (206, 211, 216)
 
 
 class Live:
-    """A model that moves in real time in browsers.
+    """A model that is simulated in real time and shown in browsers.
 
-    It stands still while no browser is connected, and goes on when one comes back.
+    It pauses while no browser is connected.
 
     Parameters
     ----------
     model : Model
     state : State
-        Start.
+        Initial state.
     host : str
-        Address that the page is served at.
+        Address at which the page is served.
     port : int
-        The next free one is taken if it is in use.
+        If it is in use, the next free one is taken.
 
     Attributes
     ----------
     runner : Runner
     server : viser.ViserServer
-        More of a scene or of its controls can be added by it.
+        Server of the scene and its controls, for additions.
     url : str
         Address for a browser.
     """

@@ -26,7 +26,7 @@ __all__ = ["Page", "export_html", "page_of", "show"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
-    """A page that holds all it needs; a notebook shows it.
+    """A self-contained HTML page; a notebook displays it.
 
     Attributes
     ----------

@@ -29,14 +29,14 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorldForce:
-    """Constant force along the world's axes at a point of the body: weight, buoyancy.
+    """Constant force in world axes at a point of the body, such as weight or buoyancy.
 
     Attributes
     ----------
     force : ndarray of float, shape (3,)
         In the world's frame, N.
     point : ndarray of float, shape (3,)
-        Where it acts, in the body's frame, m; by default the reference point.
+        Point of action, in the body's frame, m; by default the reference point.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class AnchoredSpring:
     anchor : ndarray of float, shape (3,)
         End in the world, m.
     length : float
-        Without load, m; not negative.
+        Rest length, m; not negative.
 
     Raises
     ------
@@ -88,14 +88,14 @@ class AnchoredSpring:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BodyWrench:
-    """Constant wrench that turns with the body: a thruster.
+    """Constant wrench in the body's frame, as of a thruster.
 
     Attributes
     ----------
     torque : ndarray of float, shape (3,)
-        About the reference point, along the body's axes, N m.
+        Torque about the reference point, body axes, N m.
     force : ndarray of float, shape (3,)
-        Along the body's axes, N.
+        Force, body axes, N.
 
     Raises
     ------
@@ -112,7 +112,7 @@ class BodyWrench:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drag:
-    """Wrench ``-D [omega; v]`` about the reference point along the body's axes.
+    """Drag wrench ``-D [omega; v]`` about the reference point, in body axes.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Drag:
     Raises
     ------
     ValueError
-        If the drag would drive some motion, or a number is not finite.
+        If the drag would add energy to some motion, or a number is not finite.
     """
 
     matrix: Float

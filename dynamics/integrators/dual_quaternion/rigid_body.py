@@ -58,16 +58,16 @@ class RigidBody:
     Parameters
     ----------
     inertia : array_like, shape (6, 6)
-        Symmetric positive definite, for twists ``[omega; v]`` of the reference point along the
-        body's axes: `spatial_inertia`, plus added mass.
+        Symmetric positive definite inertia for twists ``[omega; v]`` of the reference point in body
+        axes: `spatial_inertia`, plus added mass.
     forces : iterable of WorldForce, AnchoredSpring, BodyWrench or Drag
-        Built-in forces; a whole run with them stays in compiled code.
+        Built-in forces; a run with them is compiled code.
     pivot : Pivot, optional
-        Spherical joint that holds a point of the body in the world.
+        Spherical joint between a point of the body and the world.
     external : callable, optional
-        ``external(time, position, orientation, twist)`` gives a further wrench ``[torque; force]``
-        about the reference point along the body's axes, N m and N. Where it depends on the twist
-        its value at a step's end is found by repetition.
+        ``external(time, position, orientation, twist)`` returns an additional wrench ``[torque;
+        force]`` about the reference point, body axes, N m and N. If it depends on the twist, its
+        value at the end of a step is found by fixed-point iteration.
 
     Attributes
     ----------
@@ -80,20 +80,20 @@ class RigidBody:
     external : callable or None
         As given.
     mobility : ndarray of float, shape (6, 6)
-        W: twist = W momentum, the inverse of the inertia, projected onto what the joint allows.
+        W: twist = W momentum; the inverse of the inertia, projected onto the joint's free motions.
     table : ndarray of float
-        What the kernels read; the layout is in `dynamics.kernels.dual_quaternion.equations`.
+        Numbers that the kernels read, as in `dynamics.kernels.dual_quaternion.equations`.
 
     Raises
     ------
     TypeError
-        If a force is of no kind named above.
+        If a force has another type.
     ValueError
         If the inertia is not symmetric positive definite, or a number is not finite.
 
     Examples
     --------
-    A ball that is thrown falls as Galilei says, whatever the timestep:
+    A thrown ball follows a parabola, for any time step:
 
     >>> inertia = spatial_inertia(2.0, np.eye(3))
     >>> ball = RigidBody(inertia, forces=[WorldForce((0, 0, -2.0 * 9.81))])
@@ -155,19 +155,19 @@ class RigidBody:
         velocity: ArrayLike | None = None,
         time: float = 0.0,
     ) -> RigidBodyState:
-        """State to start from.
+        """Initial state.
 
         Parameters
         ----------
         position : array_like, shape (3,), optional
-            Reference point in the world, m; by default the origin, or where the joint puts it.
+            Reference point in the world, m; by default the origin, or the place given by the joint.
         orientation : array_like, shape (4,)
             Quaternion, scalar first, body to world.
         angular_velocity : array_like, shape (3,)
             Along the body's axes, rad/s.
         velocity : array_like, shape (3,), optional
-            Of the reference point, along the body's axes, m/s; by default zero, or what the joint
-            makes it.
+            Velocity of the reference point, body axes, m/s; by default zero, or the velocity given
+            by the joint.
         time : float
             s.
 
@@ -197,15 +197,15 @@ class RigidBody:
         return state
 
     def step(self, state: RigidBodyState, timestep: float) -> RigidBodyState:
-        """State one timestep later.
+        """Take one step.
 
         Parameters
         ----------
         state : RigidBodyState
             Stays as it is.
         timestep : float
-            h, s. In it the body may turn by about 1 rad, and travel along the axis of turning
-            by about twice its radius of gyration; beyond, the equations lose their solution.
+            h, s. In a step the body may turn by about 1 rad, and move along the axis of rotation by
+            about twice its radius of gyration; beyond that the equations have no solution.
 
         Returns
         -------
@@ -223,7 +223,7 @@ class RigidBody:
         return self.simulate(state, timestep, 1).state()
 
     def simulate(self, state: RigidBodyState, timestep: float, steps: int) -> RigidBodyTrajectory:
-        """Motion over a number of steps.
+        """Simulate a number of steps.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class RigidBody:
         Returns
         -------
         RigidBodyTrajectory
-            At n + 1 nodes, the given state the first.
+            At n + 1 nodes, starting with the given state.
 
         Raises
         ------
@@ -246,7 +246,7 @@ class RigidBody:
         InconsistentStateError
             If the state violates the joint.
         ValueError
-            If the timestep is not positive, or the function `external` gave no wrench.
+            If the timestep is not positive, or the function `external` returned no wrench.
         """
         from dynamics.kernels.dual_quaternion import equations as layout
         from dynamics.kernels.dual_quaternion import step as kernels

@@ -60,9 +60,9 @@ class _Joint:
 
 @dataclass
 class Tree:
-    """Rigid bodies that hang on the world or on each other, each by one joint of one coordinate.
+    """Tree of rigid bodies, each with one joint of one coordinate to its parent.
 
-    A joint of more coordinates is a chain of joints with massless bodies between: see
+    A joint with more coordinates is a chain of joints with massless bodies between them: see
     `add_floating_joint`.
 
     Parameters
@@ -73,7 +73,7 @@ class Tree:
     Attributes
     ----------
     bodies, joints : dict
-        By name; a joint by that of its child.
+        By name; a joint has the name of its child.
     constraints : list
         Pins and couplings.
 
@@ -106,9 +106,9 @@ class Tree:
     def from_mechanism(cls, mechanism: Mechanism) -> Tree:
         """Make the tree of a mechanism without loops and contacts.
 
-        Bodies keep their names. A joint bears the name of its child; a joint of several
-        coordinates becomes a chain of sliders and hinges, ``(child, 0)``, ``(child, 1)``, ... and
-        the child itself for the last. Coordinates and their rates are those of the mechanism.
+        Bodies keep their names. A joint has the name of its child; a joint with several coordinates
+        becomes a chain of sliders and hinges, ``(child, 0)``, ``(child, 1)``, ... and the child
+        itself for the last. Coordinates and their rates are those of the mechanism.
 
         Parameters
         ----------
@@ -123,8 +123,8 @@ class Tree:
         ------
         ValueError
             For a mechanism with loops, springs between points, forces by functions, contacts,
-            limits, dry friction or rotors, with bodies without a joint, and with joints that are no
-            chain of hinges and sliders.
+            limits, dry friction or rotors, with bodies without a joint, and with joints that are
+            not chains of hinges and sliders.
         """
         from dynamics.integrators.tree.from_mechanism import fill
 
@@ -143,21 +143,21 @@ class Tree:
         drag: ArrayLike = 0.0,
         drag_area: float = 0.0,
     ) -> None:
-        """Add a rigid body; its frame may lie anywhere in it.
+        """Add a rigid body; the origin of its frame may be any point.
 
         Parameters
         ----------
         label : hashable
-            Its name, also that of the joint above it.
+            Its name, which is also that of its joint.
         mass : float
-            kg; what gravity pulls at.
+            Mass on which gravity acts, kg.
         inertia : array_like, shape (3,) or (3, 3), optional
             About the center of mass in the axes of the body, kg m^2; none by default.
         center : array_like, shape (3,)
             Center of mass in the body's frame, m.
         spatial_inertia : array_like, shape (6, 6), optional
-            Inertia about the origin of the body's frame instead of that of mass and inertia, such
-            as with added mass; order rotation, translation.
+            Inertia about the origin of the body's frame, rotation before translation, instead of
+            that of mass and inertia; it may include added mass.
         drag : float or array_like, shape (6, 6)
             Linear drag: a force -drag * velocity of the center of mass (N s / m), or the wrench
             -drag @ twist in the body's frame.
@@ -202,22 +202,22 @@ class Tree:
         rest: float = 0.0,
         damping: float = 0.0,
     ) -> None:
-        """Hang a body on another one, or on the world, by a joint of one coordinate.
+        """Connect a body to its parent, a body or the world, by a joint of one coordinate.
 
         Parameters
         ----------
         parent, child : hashable
-            Bodies; the joint bears the child's label.
+            Labels of bodies; the joint has the child's label.
         twist : array_like, shape (6,)
             From `revolute`, `prismatic` or `screw`, in the child's frame.
         position : array_like, shape (3,)
-            Origin of the child's frame in the parent's where the coordinate is 0, m.
+            Origin of the child's frame in the parent's at zero coordinate, m.
         orientation : array_like, shape (4,)
-            Unit quaternion from the child's frame to the parent's where the coordinate is 0.
+            Unit quaternion, child to parent, scalar first, at zero coordinate.
         stiffness, damping : float
             Force -stiffness * (q - rest) - damping * dq/dt; N m / rad or N / m, and times s.
         rest : float
-            Coordinate at which the spring is slack.
+            Coordinate at which the spring has no force.
 
         Raises
         ------
@@ -263,14 +263,14 @@ class Tree:
     def add_floating_joint(
         self, child: Hashable, position: ArrayLike = (0.0, 0.0, 0.0)
     ) -> list[Hashable]:
-        """Let a body move freely: three sliders, then three hinges about z, y and x.
+        """Add six joints to a free body: three sliders, then hinges about z, y and x.
 
         Parameters
         ----------
         child : hashable
             Body without a joint.
         position : array_like, shape (3,)
-            Its origin in the world's frame where all coordinates are 0, m.
+            Its origin in the world at zero coordinates, m.
 
         Returns
         -------
@@ -280,7 +280,7 @@ class Tree:
 
         Notes
         -----
-        The coordinates are singular where the pitch is a right angle.
+        The coordinates are singular at a pitch of 90 degrees.
         """
         axes = np.eye(3)
         steps = [("x", prismatic(axes[0])), ("y", prismatic(axes[1])), ("z", prismatic(axes[2]))]
@@ -307,7 +307,7 @@ class Tree:
         point_b: ArrayLike = (0.0, 0.0, 0.0),
         axes: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
     ) -> None:
-        """Hold a point of body a on a point of body b, along some axes of the world.
+        """Constrain a point of body a to a point of body b, along given world axes.
 
         Parameters
         ----------
@@ -318,8 +318,8 @@ class Tree:
         point_a, point_b : array_like, shape (3,)
             Points in the frames of the two, m.
         axes : array_like, shape (rows, 3)
-            Directions in the world's frame, one constraint each. Leave out those that the joints
-            hold already, such as the normal of a plane mechanism.
+            Directions in the world frame, one constraint each. Leave out those along which the
+            joints allow no motion, such as the normal of a plane mechanism.
         """
         for label in (a, b):
             if label != WORLD and label not in self.bodies:
@@ -334,16 +334,16 @@ class Tree:
     def add_coupling(
         self, name: Hashable, ratios: Mapping[Hashable, float], constant: float = 0.0
     ) -> None:
-        """Hold a sum of ratio * coordinate of one or two joints at a constant, such as a gear.
+        """Keep the sum of ratio * coordinate of one or two joints constant, as a gear does.
 
         Parameters
         ----------
         name : hashable
             Label of the constraint.
         ratios : mapping of hashable to float
-            Of one or two joints.
+            Ratios by label of one or two joints.
         constant : float
-            What the sum is.
+            Value of the sum.
         """
         for label in ratios:
             if label not in self.joints:
@@ -357,7 +357,7 @@ class Tree:
         self.constraints.append((name, "coupling", (labels[0], labels[1]), numbers))
 
     def order(self) -> list[Hashable]:
-        """Joints in an order with parents before children, else as they were added.
+        """Joints in the order in which they were added, with parents before children.
 
         Returns
         -------

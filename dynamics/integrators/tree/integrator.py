@@ -33,28 +33,28 @@ PORTION = 2000
 
 
 class TreeIntegrator:
-    """Galerkin variational integrator of order 2 s with Lobatto's rule, in O(n) a step.
+    """Galerkin variational integrator of order 2 s with Lobatto's rule, O(n) per step.
 
     Parameters
     ----------
     tree : Tree
-        Packed at once: later changes of it do not count.
+        Copied: later changes have no effect.
     timestep : float
         h, s.
     quadrature : str or int
         "trapezoidal" (s = 1, order 2), "simpson" (s = 2, order 4), or s for Lobatto's rule with
         s + 1 nodes.
     actuated : sequence of hashable, optional
-        Joints that `forces` are for, in the order of its last axis; all of them by default.
+        Joints of the last axis of `forces`, in this order; by default all.
     method : {"newton", "quasi-newton"}
-        "quasi-newton" takes the Jacobian for that of the mass matrix at the start of the step.
+        "quasi-newton" approximates the Jacobian by the mass matrix at the start of the step.
     tolerance : float
-        Of the coordinates after the last iteration, relative to 1 and to the largest.
+        Error of the coordinates after the last iteration, relative to 1 and to the largest.
     most_iterations : int, optional
         30 by default, 200 for "quasi-newton".
     line_search : bool
-        Whether steps that do not lower the residual are halved, 10 times at most; only without
-        constraints.
+        Whether corrections that do not reduce the residual are halved, up to 10 times; only
+        without constraints.
 
     Attributes
     ----------
@@ -118,14 +118,14 @@ class TreeIntegrator:
         *,
         frame: str = "world",
     ) -> tuple[Float, Float]:
-        """Coordinates and momenta after one step.
+        """Take one step.
 
         Parameters
         ----------
         q, p : array_like, shape (n,)
-            Coordinates and momenta, the latter from `momentum`; left as they are.
+            Coordinates and momenta, the latter from `momentum`; not changed.
         forces : array_like, shape (n_u,) or (s + 1, n_u), optional
-            Of the actuated joints, constant or at each node; N m or N.
+            Forces of the actuated joints, constant or at each node; N m or N.
         wrenches, frame
             As in `simulate`, for one step.
 
@@ -154,20 +154,20 @@ class TreeIntegrator:
         *,
         frame: str = "world",
     ) -> TreeTrajectory:
-        """Motion from rest or any velocity.
+        """Simulate a number of steps.
 
         Parameters
         ----------
         q, velocity : array_like, shape (n,)
-            Coordinates and their rates at the start, with the constraints kept.
+            Initial coordinates and rates, which satisfy the constraints.
         steps : int
             N.
         forces : array_like, shape (n_u,), (N, n_u) or (N, s + 1, n_u), optional
-            Of the actuated joints: constant, constant in each step, or at each node of each step.
+            Forces of the actuated joints: constant, per step, or at each node of each step.
         wrenches : array_like, shape (n, 6), (N, n, 6) or (N, s + 1, n, 6), optional
             [torque, force] on each body about the origin of its frame.
         frame : {"world", "body"}
-            Axes in which the wrenches are given; those of "body" turn with it.
+            Axes in which the wrenches are given.
 
         Returns
         -------
@@ -178,7 +178,7 @@ class TreeIntegrator:
         ConvergenceError
             If the equations of a step could not be solved.
         InconsistentStateError
-            If the start does not keep the constraints.
+            If the start does not satisfy the constraints.
         ValueError
             If a shape is wrong, such as that of forces for fewer than N steps.
         """
@@ -196,7 +196,7 @@ class TreeIntegrator:
         return self._run(start, self.momentum(start, speed), speed, steps, load)
 
     def momentum(self, q: ArrayLike, velocity: ArrayLike) -> Float:
-        """p = M(q) dq/dt, in O(n).
+        """Momenta p = M(q) dq/dt, in O(n).
 
         Parameters
         ----------
@@ -213,7 +213,7 @@ class TreeIntegrator:
         return p
 
     def velocity(self, q: ArrayLike, p: ArrayLike) -> Float:
-        """Rates dq/dt = M(q)^-1 p, projected so that the constraints keep, in O(n).
+        """Rates dq/dt = M(q)^-1 p, projected onto the constraints, in O(n).
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class TreeIntegrator:
         return speed
 
     def energy(self, q: ArrayLike, velocity: ArrayLike) -> Float:
-        """Kinetic energy, and that of gravity and springs, J.
+        """Kinetic energy plus potential energy of gravity and springs, J.
 
         Parameters
         ----------
@@ -274,9 +274,9 @@ class TreeIntegrator:
         Returns
         -------
         rotations : ndarray of float, shape (n, 3, 3)
-            From each body's frame to the world's.
+            Rotation matrices, body to world.
         positions : ndarray of float, shape (n, 3)
-            Origins of the bodies' frames in the world's, m.
+            Origins of the bodies' frames, world, m.
         """
         motion = self.motion(q, np.zeros(len(self.joints))).reshape(-1, layout.RECORD)
         turns = motion[:, layout.ROTATION : layout.ROTATION + 9].reshape(-1, 3, 3)

@@ -22,7 +22,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreePlan:
-    """A motion from a start to a goal and the forces that drive it.
+    """A motion from a start to a goal, and its forces.
 
     Attributes
     ----------
@@ -31,13 +31,13 @@ class TreePlan:
     q, p : ndarray of float, shape (N + 1, n)
         Coordinates and momenta.
     forces : ndarray of float, shape (N + 1, n_u)
-        Of the actuated joints, linear in between; N m or N.
+        Forces of the actuated joints, linear between the times; N m or N.
     cost : float
         Integral of the squares of the forces.
     defect : float
-        Largest gap between a step's end and the next step's start.
+        Largest difference between the end of a step and the start of the next.
     iterations : int
-        Of the optimizer.
+        Iterations of the optimizer.
     """
 
     time: Float
@@ -187,23 +187,22 @@ def plan(
     tolerance: float = 1e-8,
     most_iterations: int = 500,
 ) -> TreePlan:
-    """Move a tree from rest to rest with the least integral of squared forces.
+    """Optimize a motion of a tree from rest to rest: least integral of squared forces.
 
     Parameters
     ----------
     integrator : TreeIntegrator or sequence of TreeIntegrator
-        Its actuated joints bear the forces. Of several, one after the other moves the tree, each
-        with its own pins: a schedule of contacts. What a new pin stops, it stops at once and
-        without a bounce.
+        Its actuated joints have the forces. Several integrators are used one after another, each
+        with its own pins: a schedule of contacts. A new pin acts as an impact without rebound.
     start, goal : array_like, shape (n,)
         Coordinates at rest.
     steps : int or sequence of int
-        N, at least 2; of several integrators, of each.
+        N, at least 2; for several integrators one number each.
     shot : int
         Steps between two states that are variables of the optimizer. 1 converges from the poorest
-        guesses; more steps are fewer variables.
+        guesses; more steps give fewer variables.
     q_guess : array_like, shape (N + 1, n), optional
-        The straight line by default.
+        Initial guess; by default the straight line.
     most_force : float
         Bound on the magnitude of each force.
     least_q, most_q : array_like, shape () or (n,)
@@ -222,14 +221,15 @@ def plan(
     ConvergenceError
         If the optimizer finds no motion.
     InconsistentStateError
-        If start or goal do not keep the first or the last constraints.
+        If the start does not satisfy the first constraints, or the goal the last.
     ValueError
         If numbers and shapes do not fit, or integrators differ in joints or time step.
 
     Notes
     -----
     Multiple shooting with the derivatives of `linearize`, solved by sequential quadratic
-    programming (SLSQP). Momenta are not projected, so that one before a pin holds is one after it.
+    programming (SLSQP). Momenta are not projected, so a momentum before a pin acts is also valid
+    after it.
     """
     phases = [integrator] if isinstance(integrator, TreeIntegrator) else list(integrator)
     counts = [int(k) for k in np.atleast_1d(np.asarray(steps))]

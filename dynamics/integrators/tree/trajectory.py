@@ -32,13 +32,13 @@ class TreeTrajectory:
     q : ndarray of float, shape (N + 1, n)
         Coordinates of the joints, rad or m.
     p : ndarray of float, shape (N + 1, n)
-        Momenta of the joints, as the integrator carries them: not projected onto the constraints.
+        Momenta of the joints as in the integrator, not projected onto the constraints.
     velocity : ndarray of float, shape (N + 1, n)
-        dq/dt, with the constraints kept.
+        dq/dt, projected onto the constraints.
     multipliers : ndarray of float, shape (N, s, m)
         Impulse of each constraint at the nodes 0..s - 1 of each step, N s.
     iterations : ndarray of int, shape (N,)
-        Of the method that solved a step.
+        Iterations of each step.
     joints : tuple of hashable
         Labels of the n columns.
     """

@@ -18,7 +18,7 @@ def revolute(axis: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> Float:
     Parameters
     ----------
     axis : array_like, shape (3,)
-        In the child's frame; only its direction counts.
+        Direction in the child's frame, of any length but 0.
     point : array_like, shape (3,)
         A point of the axis in the child's frame, m.
 
@@ -35,7 +35,7 @@ def screw(axis: ArrayLike, pitch: float, point: ArrayLike = (0.0, 0.0, 0.0)) -> 
     Parameters
     ----------
     axis : array_like, shape (3,)
-        In the child's frame; only its direction counts.
+        Direction in the child's frame, of any length but 0.
     pitch : float
         Advance along the axis, m / rad.
     point : array_like, shape (3,)
@@ -55,7 +55,7 @@ def prismatic(axis: ArrayLike) -> Float:
     Parameters
     ----------
     axis : array_like, shape (3,)
-        In the child's frame; only its direction counts.
+        Direction in the child's frame, of any length but 0.
 
     Returns
     -------
