@@ -94,51 +94,53 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dynamics {graphsys.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    parts = commands.add_parser("simulate", help="simulate a robot file and keep the motion")
+    parts = commands.add_parser(
+        "simulate", help="simulate a robot file, and save or show the motion"
+    )
     _add_robot(parts)
     _add_start(parts)
-    parts.add_argument(
-        "--seconds", type=_positive, default=10.0, help="length of the motion, s (10)"
-    )
+    parts.add_argument("--seconds", type=_positive, default=10.0, help="simulated time, s (10)")
     parts.add_argument("--timestep", type=_positive, default=0.01, help="time step, s (0.01)")
     parts.add_argument("--order", type=int, choices=(2, 4, 6), default=2, help="order of accuracy "
-                       "in time (2); 4 and 6 take no contacts, limits or friction")  # fmt: skip
-    parts.add_argument("--accuracy", type=_positive, metavar="E", help="error that a second of "
-                       "motion may add, m and rad: steps take the intervals that it asks for, and "
-                       "impacts end one")  # fmt: skip
+                       "in time (2); 4 and 6 support no contacts, limits or friction")  # fmt: skip
+    parts.add_argument("--accuracy", type=_positive, metavar="E", help="largest error that a "
+                       "second of motion adds, m and rad: divides steps into intervals as needed, "
+                       "and locates impacts")  # fmt: skip
     parts.add_argument("--controls", type=_setting, action="append", default=[],
-                       metavar="JOINT=VALUE", help="control of a joint throughout: force, torque, "
-                       "or target of a servo; several of one joint with commas")  # fmt: skip
-    parts.add_argument("--every", type=int, default=1, metavar="K", help="keep every K-th step")
-    parts.add_argument("--out", type=Path, metavar="motion.npz", help="file for the motion")
-    parts.add_argument("--plot", type=Path, metavar="curves.png", help="file for curves of energy, "
+                       metavar="JOINT=VALUE", help="constant control of a joint: force, torque, or "
+                       "target of a servo; several coordinates with commas")  # fmt: skip
+    parts.add_argument("--every", type=int, default=1, metavar="K", help="record every K-th step")
+    parts.add_argument(
+        "--out", type=Path, metavar="motion.npz", help="save the motion in this file"
+    )
+    parts.add_argument("--plot", type=Path, metavar="curves.png", help="save curves of energy, "
                        "momentum, constraint violation, joints and reactions")  # fmt: skip
-    parts.add_argument("--html", type=Path, metavar="page.html", help="file for a page that any "
-                       "browser shows the motion with")  # fmt: skip
+    parts.add_argument("--html", type=Path, metavar="page.html", help="save a page that shows "
+                       "the motion in any browser")  # fmt: skip
     parts.add_argument("--quiet", action="store_true", help="no progress bar")
     parts.set_defaults(run=_simulate)
 
     parts = commands.add_parser("info", help="list the contents of a robot file")
     _add_robot(parts)
-    parts.add_argument("--plot", type=Path, metavar="graph.png", help="file for a picture of "
-                       "bodies, joints and what closes loops")  # fmt: skip
+    parts.add_argument("--plot", type=Path, metavar="graph.png", help="save a picture of the graph "
+                       "of bodies and joints")  # fmt: skip
     parts.set_defaults(run=_info)
 
     parts = commands.add_parser("view", help="show a robot, or its motion, in a browser")
     _add_robot(parts)
-    parts.add_argument("motion", nargs="?", type=Path, metavar="motion.npz", help="motion that "
-                       "simulate wrote; without it the robot stands still")  # fmt: skip
+    parts.add_argument("motion", nargs="?", type=Path, metavar="motion.npz", help="motion saved "
+                       "by simulate; without it the robot in its initial state")  # fmt: skip
     _add_start(parts)
-    parts.add_argument("--html", type=Path, metavar="page.html", help="write the page there and "
-                       "open no browser")  # fmt: skip
-    parts.add_argument("--live", action="store_true", help="let the robot move in real time, with "
-                       "sliders for its controls, until Ctrl-C")  # fmt: skip
+    parts.add_argument("--html", type=Path, metavar="page.html", help="save the page and open "
+                       "no browser")  # fmt: skip
+    parts.add_argument("--live", action="store_true", help="simulate in real time, with sliders "
+                       "for the controls, until Ctrl-C")  # fmt: skip
     parts.add_argument(
         "--timestep", type=_positive, default=0.01, help="time step of --live, s (0.01)"
     )
     parts.set_defaults(run=_view)
 
-    parts = commands.add_parser("warmup", help="compile the kernels that are needed first")
+    parts = commands.add_parser("warmup", help="compile the most used kernels ahead of time")
     parts.set_defaults(run=_warm_up)
     return parser
 
@@ -147,53 +149,54 @@ def _add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "robot", type=Path, metavar="robot.urdf", help="URDF, MJCF (.xml), SDF or USD file"
     )
-    parser.add_argument("--base", choices=("floating", "fixed"), help="whether the root of a "
-                        "URDF, SDF or USD file moves freely (floating)")  # fmt: skip
+    parser.add_argument("--base", choices=("floating", "fixed"), help="base of a URDF, SDF or "
+                        "USD file (floating)")  # fmt: skip
     three: Any = {"type": float, "nargs": 3, "metavar": ("X", "Y", "Z")}
     parser.add_argument(
-        "--position", default=(0.0, 0.0, 0.0), help="place of the root link, m", **three
+        "--position", default=(0.0, 0.0, 0.0), help="initial position of the root link, m", **three
     )
     parser.add_argument(
         "--gravity", help="gravity, m/s^2; by default the file's, or 0 0 -9.81", **three
     )
-    parser.add_argument("--merge-fixed", action="store_true", help="make one body of links that "
-                        "fixed joints hold together")  # fmt: skip
+    parser.add_argument("--merge-fixed", action="store_true", help="merge links that fixed "
+                        "joints connect into one body")  # fmt: skip
     parser.add_argument("--no-meshes", action="store_true", help="leave meshes out")
-    parser.add_argument("--within", type=Path, metavar="FOLDER", help="folder that the file's "
-                        "meshes must lie in where it names them with ..")  # fmt: skip
-    parser.add_argument("--least-radius", type=_positive, metavar="R", help="links that move "
-                        "without mass become balls of water of this radius, m")  # fmt: skip
+    parser.add_argument("--within", type=Path, metavar="FOLDER", help="folder with the "
+                        "meshes and packages that the file names with .. or package://"
+                        )  # fmt: skip
+    parser.add_argument("--least-radius", type=_positive, metavar="R", help="give moving links "
+                        "without mass the mass of a ball of water of this radius, m")  # fmt: skip
     parser.add_argument("--ground", action="store_true", help="let collision shapes touch the "
                         "file's floor, or else z < 0")  # fmt: skip
     parser.add_argument("--collide", action="store_true", help="let collision shapes touch each "
                         "other, the file's floor and its static geoms")  # fmt: skip
-    parser.add_argument("--srdf", type=Path, metavar="robot.srdf", help="leave out the pairs that "
-                        "this file disables; implies --collide")  # fmt: skip
+    parser.add_argument("--srdf", type=Path, metavar="robot.srdf", help="leave out the pairs of "
+                        "links that this file disables; implies --collide")  # fmt: skip
     parser.add_argument("--decompose", type=_positive, nargs="?", const=True, default=False,
                         metavar="CONCAVITY", help="cut concave collision meshes into convex parts, "
-                        "by default of concavity 0.05; without it they are their hulls"
+                        "with this concavity (0.05); by default they touch as their hulls"
                         )  # fmt: skip
     parser.add_argument("--friction", type=_coefficient, metavar="MU", help="coefficient of "
-                        "sliding friction of these contacts; by default the file's, or 0.5"
+                        "sliding friction of these contacts; by default that of the file, or 0.5"
                         )  # fmt: skip
     parser.add_argument("--without", action="append", default=[], metavar="PROPERTY", help="leave "
-                        "this out of all joints: limits, velocity_limits, control_limits, "
+                        "this property of joints out: limits, velocity_limits, control_limits, "
                         "friction, armature, damping or stiffness")  # fmt: skip
     motors = parser.add_mutually_exclusive_group()
-    motors.add_argument("--actuated", action="store_true", help="let all joints take controls; by "
-                        "default those with a motor in the file")  # fmt: skip
+    motors.add_argument("--actuated", action="store_true", help="give all joints motors; by "
+                        "default those with a motor in the file have one")  # fmt: skip
     motors.add_argument("--servo", type=_gains, metavar="KP,KD", help="give all joints a position "
-                        "servo with these gains; its control is a target")  # fmt: skip
+                        "servo with these gains; controls are targets")  # fmt: skip
 
 
 def _add_start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keyframe", metavar="NAME", help="start in this keyframe of an MJCF "
                         "file, and hold its commands")  # fmt: skip
     parser.add_argument("--set", type=_setting, action="append", default=[], dest="settings",
-                        metavar="JOINT=VALUE", help="coordinate of a joint at the start, m or rad; "
-                        "several of one joint with commas")  # fmt: skip
-    parser.add_argument("--separate", action="store_true", help="move apart at the start what "
-                        "overlaps, and joints to within their limits")  # fmt: skip
+                        metavar="JOINT=VALUE", help="initial coordinate of a joint, m or rad; "
+                        "several coordinates with commas")  # fmt: skip
+    parser.add_argument("--separate", action="store_true", help="at the start, move bodies apart "
+                        "that overlap, and joints to within their limits")  # fmt: skip
 
 
 def _coefficient(text: str) -> float:
@@ -206,7 +209,7 @@ def _positive(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return value
 
 

@@ -262,8 +262,8 @@ class Mechanism:
             found = self.joints.get(label) if isinstance(label, Hashable) else None
             if found is None or (isinstance(one, Joint) and found is not one):
                 raise UnknownNameError(
-                    f"a coupling is of {label!r}, which is no joint of this mechanism; use what "
-                    "add_joint gave back, or its name"
+                    f"a coupling is of {label!r}, which is not a joint of this mechanism; use what "
+                    "add_joint returned, or its name"
                 )
             joints.append(found)
         first, second = joints
@@ -499,8 +499,8 @@ class Mechanism:
             on = on.body
         elif on is not WORLD and not (on and self.bodies.get(getattr(on, "name", None)) is on):
             raise UnknownNameError(
-                f"frame {name!r} is to be on what is no body and no frame of this mechanism; there "
-                f"are bodies {list(self.bodies)} and frames {list(self.frames)}"
+                f"on= of frame {name!r} is neither a body nor a frame of this mechanism; there are "
+                f"bodies {list(self.bodies)} and frames {list(self.frames)}"
             )
         self.frames[name] = Frame(name, on, np.asarray(x), np.asarray(q))
         return self.frames[name]
@@ -882,7 +882,7 @@ CentroidalSensor
             if end is not WORLD and self.bodies.get(getattr(end, "name", None)) is not end:
                 raise UnknownNameError(
                     f"{label} holds {getattr(end, 'name', end)!r}, which is no body of this "
-                    "mechanism; use what add_body gave back"
+                    "mechanism; use what add_body returned"
                 )
 
     def __repr__(self) -> str:

@@ -123,7 +123,7 @@ def check_state(model: Model, state: Any, begins: bool = False) -> None:
                 "the state is the pair that a step returns: use state, info = model.step(state)"
             )
         order = ", and a controller gets (state, time)" if isinstance(state, float) else ""
-        raise TypeError(f"the state is {state!r}; begin with model.initial_state(){order}")
+        raise TypeError(f"the state is {state!r}; start with model.initial_state(){order}")
     if state.data.size == model.state_size:
         return
     same = state.n == model.n_bodies and state.rows == model.n_rows

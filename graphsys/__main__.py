@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     parts = commands.add_parser(
-        "demo", help="solve example systems, compared with SuperLU and LAPACK"
+        "demo", help="solve example systems, and compare with SuperLU and LAPACK"
     )
     parts.add_argument("--size", choices=tuple(SIZES), default="medium", help="size of the graphs")
     parts.set_defaults(run=_demo)
@@ -85,17 +85,17 @@ def _parser() -> argparse.ArgumentParser:
     parts = commands.add_parser("solve", help="solve A x = b")
     _add_matrix(parts)
     parts.add_argument("b", nargs="?", type=Path, metavar="b.mtx", help="right-hand sides: Matrix "
-                       "Market, .npy or .npz; without it b = A 1")  # fmt: skip
-    parts.add_argument("--out", type=Path, metavar="x.npy", help="file for x, in numpy's format")
+                       "Market, .npy or .npz; by default A times a vector of ones")  # fmt: skip
+    parts.add_argument("--out", type=Path, metavar="x.npy", help="save x in numpy's format")
     parts.set_defaults(run=_solve)
 
     parts = commands.add_parser("info", help="describe the symbolic factorization of A")
     _add_matrix(parts)
-    parts.add_argument("--plot", type=Path, metavar="fill.png", help="file for a picture of the "
+    parts.add_argument("--plot", type=Path, metavar="fill.png", help="save a picture of the "
                        "fill-in")  # fmt: skip
     parts.set_defaults(run=_info)
 
-    parts = commands.add_parser("warmup", help="compile the kernels that are needed first")
+    parts = commands.add_parser("warmup", help="compile the most used kernels ahead of time")
     parts.set_defaults(run=_warm_up)
     return parser
 
@@ -105,14 +105,14 @@ def _add_matrix(parser: argparse.ArgumentParser) -> None:
         "A", type=Path, metavar="A.mtx", help="matrix: Matrix Market or scipy's .npz"
     )
     parser.add_argument("--dims", type=_dims, metavar="SIZES", help="block sizes: one for all, a "
-                        "list with commas, or a text file of them; by default rows of equal "
-                        "pattern make a block")  # fmt: skip
+                        "list with commas, or a text file; by default consecutive rows of similar "
+                        "pattern are a block")  # fmt: skip
     parser.add_argument(
         "--ordering",
         choices=NAMES,
         default="auto",
-        help="elimination order: "
-        "depth-first search, minimum degree, nested dissection, or the best of them",
+        help="elimination order: the best of them (auto), depth-first search (dfs), minimum degree "
+        "(amd) or nested dissection (nd)",
     )
 
 
@@ -129,7 +129,9 @@ def _dims(text: str) -> int | list[int]:
         words = text.replace(",", " ").split()
     wrong = [word for word in words if not word.isdecimal()]
     if wrong:
-        raise argparse.ArgumentTypeError(f"{wrong[0]!r} is no block size; give numbers from 0 up")
+        raise argparse.ArgumentTypeError(
+            f"{wrong[0]!r} is not a block size; give numbers from 0 up"
+        )
     return int(text) if text.isdecimal() else [int(word) for word in words]
 
 

@@ -53,7 +53,7 @@ class _Feedback:
                 )
             if model.mechanism.joints[name].servo is not None:
                 raise ValueError(
-                    f"joint {name!r} has a servo: its control is a target and no force; give the "
+                    f"joint {name!r} has a servo: its control is a target, not a force; give the "
                     "joint actuated=True in place of the servo"
                 )
             first, count = model.tables.control_start[name]

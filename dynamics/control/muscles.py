@@ -89,7 +89,7 @@ class Muscles:
         self.first = np.zeros(len(found))
         for name, value in (activations or {}).items():
             if name not in found:
-                raise UnknownNameError(f"{name!r} is no muscle; muscles are {list(self.names)}")
+                raise UnknownNameError(f"{name!r} is not a muscle; muscles are {list(self.names)}")
             if not np.isfinite(value):
                 raise ValueError(f"activation of {name!r} is {value}, and must be finite")
             self.first[self.names.index(name)] = value
@@ -109,11 +109,11 @@ class Muscles:
         start = self.model.tables.control_start
         if joint not in start or start[joint][1] != 1:
             raise UnknownNameError(
-                f"{joint!r} is no actuated joint or tendon of one coordinate; actuated are "
+                f"{joint!r} is not an actuated joint or tendon of one coordinate; actuated are "
                 f"{list(start)}"
             )
         if self.model.mechanism.joints[joint].servo is not None:
-            raise ValueError(f"{joint!r} has a servo, whose control is no force")
+            raise ValueError(f"{joint!r} has a servo, whose control is not a force")
         return int(start[joint][0])
 
     def _commands(self, commands: Any) -> tuple[Float, Float]:
@@ -121,7 +121,9 @@ class Muscles:
         if self._own:
             for name in commands if isinstance(commands, Mapping) else ():
                 if name not in self.names:
-                    raise UnknownNameError(f"{name!r} is no muscle; muscles are {list(self.names)}")
+                    raise UnknownNameError(
+                        f"{name!r} is not a muscle; muscles are {list(self.names)}"
+                    )
             if isinstance(commands, Mapping):
                 commands = [commands.get(name, 0.0) for name in self.names]
             values = np.zeros(len(self.names)) if commands is None else np.asarray(commands, float)

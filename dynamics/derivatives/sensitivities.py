@@ -141,7 +141,7 @@ def sensitivity(
     for one in named:
         if not isinstance(one, tuple) or len(one) != 2:
             raise TypeError(
-                f'{one!r} is no parameter: give a list of pairs, as in [("floor", "friction")]'
+                f'{one!r} is not a parameter: give a list of pairs, as in [("floor", "friction")]'
             )
     if not named and start is None:
         raise ValueError("there is nothing to differentiate by: give parameters or start")

@@ -163,7 +163,7 @@ def read_srdf(path: Path, links: Iterable[str] = ()) -> list[tuple[str, str]]:
         raise FileNotFoundError(f"there is no file {path}")
     root = tree(path)
     if root.tag != "robot":
-        raise ValueError(f"{path.name} is no SRDF file: its root is <{root.tag}>, not <robot>")
+        raise ValueError(f"{path.name} is not an SRDF file: its root is <{root.tag}>, not <robot>")
 
     def pairs(tag: str) -> list[tuple[str, str]]:
         return [

@@ -87,7 +87,7 @@ def read_closures(path: Path, found: Description, notes: Notes) -> None:
             )
         name = f"{pair[0]}-{pair[1]}"
         if name in found.joints:
-            raise ValueError(f"{path.name}: the closure {name!r} is there twice")
+            raise ValueError(f"{path.name}: the closure {name!r} appears twice")
         parent, child = (_link_of(frame, found, path) for frame in pair)
         kind = KINDS[str(kind).lower()]
         found.joints[name] = JointEntry(name, kind, parent, child, closure=True)

@@ -154,7 +154,7 @@ def load(
         notes.unsupported.pop(NOT_KEPT, None)
     if len(found.roots) != 1 and (root.position.any() or root.orientation[1:].any()):
         raise ValueError(
-            f"{path.name}: the file says itself where its bodies are; leave out position= and "
+            f"{path.name}: the file places its bodies itself; leave out position= and "
             "orientation=, and place a robot by model.set_body(state, name, ..., carry=True)"
         )
     if found.touches_nothing and not (ground is False and collide is False):
@@ -238,7 +238,7 @@ def _read(
         from dynamics.io.mjcf import read_mjcf
 
         if base is not None:
-            raise ValueError(f"{path.name}: an MJCF file says itself what floats; leave out base=")
+            raise ValueError(f"{path.name}: an MJCF file defines its base itself; leave out base=")
         return read_mjcf(path, notes, meshes=meshes, within=within, split=split)
     if kind in (".sdf", ".world"):
         from dynamics.io.sdf import read_sdf
@@ -253,4 +253,4 @@ def _read(
         ".xacro": f": expand it first, xacro {path.name} > robot.urdf",
     }
     hint = hints.get(kind, "")
-    raise ValueError(f"{path.name} is no .urdf, .xml (MJCF), .sdf, .usda or .usd file{hint}")
+    raise ValueError(f"{path.name} is not a .urdf, .xml (MJCF), .sdf, .usda or .usd file{hint}")

@@ -52,7 +52,9 @@ def tree(path: Path) -> Element:
         If the file is not well-formed XML, declares a document type or is out of all bounds.
     """
     if path.stat().st_size > LARGEST:
-        raise ValueError(f"{path.name} is larger than {LARGEST // 2**20} MB; that is no robot")
+        raise ValueError(
+            f"{path.name} is larger than {LARGEST // 2**20} MB; robot files are smaller"
+        )
     builder, parser = TreeBuilder(), expat.ParserCreate()
     depth = 0
 
@@ -84,7 +86,7 @@ def tree(path: Path) -> Element:
     except expat.ExpatError as error:
         line = error.lineno + data[: len(data) - len(text)].count(b"\n")
         raise ValueError(
-            f"{path.name} is no well-formed XML: {expat.ErrorString(error.code)} in line {line}"
+            f"{path.name} is not well-formed XML: {expat.ErrorString(error.code)} in line {line}"
             + _foreign(data)
         ) from None
     except RefusedError:

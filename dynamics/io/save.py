@@ -71,7 +71,7 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     _check_names(mechanism)
     for joint in mechanism.joints.values():
         if joint.kind not in KINDS:
-            raise ValueError(f"joint {joint.name!r} is {joint.kind}, which URDF cannot say")
+            raise ValueError(f"joint {joint.name!r} is {joint.kind}, which URDF cannot express")
     tree, root = _tree(mechanism)
     frames: dict[Any, Pose] = {WORLD.name: Pose()}  # of links in their bodies
     for joint, down in tree:

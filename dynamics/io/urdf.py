@@ -120,7 +120,7 @@ class _Reader:
         name = attribute(element, "name", f"{self.path.name}: a link")
         label = f"{self.path.name}: link {name!r}"
         if name in self.found.links:
-            raise ValueError(f"{label} is there twice; names of links differ")
+            raise ValueError(f"{label} appears twice; names of links differ")
         link = self.found.links[name] = Link(name)
         once(element, ["inertial"], self.notes, name)
         inertial = element.find("inertial")
@@ -286,7 +286,7 @@ class _Reader:
         name = attribute(element, "name", f"{self.path.name}: a {element.tag}")
         label = f"{self.path.name}: joint {name!r}"
         if name in self.found.joints:
-            raise ValueError(f"{label} is there twice; names of joints differ")
+            raise ValueError(f"{label} appears twice; names of joints differ")
         kind = attribute(element, "type", label)
         if kind not in KINDS:
             raise ValueError(f"{label} has the unknown type {kind!r}; known are {sorted(KINDS)}")
@@ -400,7 +400,7 @@ class _Reader:
             child, parent = str(joint.child), str(joint.parent)
             if child in parents:
                 raise ValueError(
-                    f"{name}: link {child!r} hangs on two joints, one is {joint.name!r}; close "
+                    f"{name}: link {child!r} has two parent joints, one is {joint.name!r}; close "
                     "loops with <loop_joint>"
                 )
             parents[child] = parent
@@ -412,7 +412,7 @@ class _Reader:
         found.roots = [link for link in found.links if link not in parents]
         if not found.roots:
             raise ValueError(
-                f"{name}: the joints of {sorted(found.links)} run in a circle; use <loop_joint>"
+                f"{name}: the joints of {sorted(found.links)} form a cycle; use <loop_joint>"
             )
         if len(found.roots) != 1:
             raise ValueError(
@@ -425,4 +425,4 @@ class _Reader:
             waiting = bool(new)
         if len(reached) < len(found.links):
             lost = sorted(set(found.links) - reached)
-            raise ValueError(f"{name}: the joints of {lost} run in a circle; use <loop_joint>")
+            raise ValueError(f"{name}: the joints of {lost} form a cycle; use <loop_joint>")

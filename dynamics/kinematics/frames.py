@@ -352,7 +352,7 @@ class Kinematics:
             task = np.repeat(np.arange(len(tasks)), [t.size for t in tasks])[worst]
             raise InconsistentStateError(
                 f"frame {tasks[task].name!r} cannot reach its target: {tasks[task].describe(now)}"
-                f"{self._stopped(*room)}; begin nearer to the posture you mean, leave its "
+                f"{self._stopped(*room)}; start nearer to the intended posture, leave its "
                 "orientation free, or take the nearest posture (nearest=True)"
             )
         return self._still(now)

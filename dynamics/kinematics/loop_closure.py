@@ -113,7 +113,7 @@ def _coupled(model: Model) -> dict[Hashable, coordinates.Coordinates]:
             factor, offset = lines[leader]
             for one in below.get(leader, ()):
                 if one.follower in lines:
-                    continue  # couplings that run in a circle
+                    continue  # couplings that form a cycle
                 lines[one.follower] = one.ratio * factor, one.ratio * offset + one.offset
                 waiting.append(one.follower)
         low, high = -np.inf, np.inf
@@ -240,8 +240,8 @@ def assemble(
             )
         others = f", give other coordinates of {list(joints)}" if joints else ""
         raise InconsistentStateError(
-            f"the joints cannot all be fulfilled: {name!r} stays open by {abs(g[k]):.2e}; look at "
-            f"its points and axes{others}, or start from a state nearer to the one you mean"
+            f"the joints cannot all be satisfied: {name!r} stays open by {abs(g[k]):.2e}; look at "
+            f"its points and axes{others}, or start from a state nearer to the intended one"
         )
     g, G = equations(model, after, wanted if wanted else {}, rates=True)
     rates = np.zeros(g.size)
@@ -254,7 +254,7 @@ def assemble(
     if not left.max(initial=0.0) <= UNMOVED * _fastest(model, twist.reshape(n, 6)):
         k = int(np.argmax(left))
         raise InconsistentStateError(
-            f"the velocities cannot all be fulfilled: that of {_owner(model, k, wanted)!r} is not "
+            f"the velocities cannot all be satisfied: that of {_owner(model, k, wanted)!r} is not "
             "what was asked for"
         )
     coordinates.set_twists(model, after, twist.reshape(n, 6), list(range(n)))

@@ -243,8 +243,8 @@ def _check_inertia(matrix: Float, label: str, any_inertia: bool) -> None:
         )
     if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9) and not any_inertia:
         raise ValueError(
-            f"inertia of {label} is that of no rigid body: its moments {moments} violate the "
-            "triangle inequality"
+            f"inertia of {label} is not possible for a rigid body: its moments {moments} violate "
+            "the triangle inequality"
         )
 
 

@@ -456,7 +456,7 @@ def one_end(mechanism: Any, given: Any, label: str) -> Hashable:
     found = mechanism.bodies.get(name)
     if found is None or (isinstance(given, Body) and found is not given):
         raise UnknownNameError(
-            f"{label} has {name!r}, which is no body of this mechanism; use what "
-            "add_body gave back, or its name"
+            f"{label} has {name!r}, which is not a body of this mechanism; use what "
+            "add_body returned, or its name"
         )
     return name

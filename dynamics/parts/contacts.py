@@ -261,7 +261,7 @@ def check_coefficients(label: str, numbers: Mapping[str, float]) -> None:
         if not (math.isfinite(value) and value >= 0.0):
             raise ValueError(f"{what} of {label} is {value}, and must not be negative")
         if what == "restitution" and value > 1.0:
-            raise ValueError(f"restitution of {label} is {value}: more than 1 makes energy")
+            raise ValueError(f"restitution of {label} is {value}: more than 1 adds energy")
 
 
 def refuse_rigid(made: Contact, joints: Iterable[Any]) -> None:

@@ -103,7 +103,7 @@ def convex_parts(
     if isinstance(mesh, Geometry):
         owner, label = mesh, f"mesh {getattr(mesh.shape, 'path', '') or 'of a geometry'!r}"
         if not isinstance(mesh.shape, Mesh):
-            raise TypeError(f"{type(mesh.shape).__name__} is no mesh, and convex already")
+            raise TypeError(f"{type(mesh.shape).__name__} is not a mesh, and convex already")
     else:
         surface, label = _mesh(mesh)
         check_coefficients(label, {"friction": friction})

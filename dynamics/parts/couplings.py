@@ -131,7 +131,7 @@ def halves(one: Coupling, joints: Mapping[Hashable, Joint]) -> tuple[Half, Half]
     """
     for name in (one.leader, one.follower):
         if name not in joints:
-            raise UnknownNameError(f"coupling {one.name!r} is of joint {name!r}, which is gone")
+            raise UnknownNameError(f"coupling {one.name!r} is of joint {name!r}, which was removed")
     leader, follower = joints[one.leader], joints[one.follower]
     moves: tuple[Half, ...] = ()
     if one.counter is not None:

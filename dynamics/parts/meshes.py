@@ -93,7 +93,7 @@ def corners_of(mesh: Mesh) -> Float:
     Raises
     ------
     FileNotFoundError
-        If its file is not there.
+        If its file does not exist.
     ValueError
         For files of a kind that is not read, and broken ones.
     graphsys.MissingExtraError
@@ -108,7 +108,7 @@ def _triangles(mesh: Mesh) -> Colored:
         return np.asarray(mesh.vertices[mesh.faces]), None
     path = found(mesh)
     if path is None:
-        raise FileNotFoundError("its file is not there")
+        raise FileNotFoundError("its file does not exist")
     return _read_once(path)
 
 
@@ -252,7 +252,7 @@ def _by_trimesh(path: Path, kind: str) -> Colored:
     unit = 1.0
     if kind == ".dae":  # its parser would expand entities, which can fill the memory
         if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:100]:
-            raise ValueError("it is no UTF-8; save it as such")
+            raise ValueError("it is not UTF-8; save it as such")
         if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
             raise ValueError("it declares a document type or entities, which no mesh needs")
         given = re.search(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)", data)

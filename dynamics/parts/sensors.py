@@ -586,7 +586,7 @@ def check_sensor(sensor: Any, mechanism: Any) -> None:
         for name in sensor.bodies or ():
             if name not in bodies:
                 raise UnknownNameError(
-                    f"{label} is on {name!r}, which is no body; bodies are {list(bodies)}"
+                    f"{label} is on {name!r}, which is not a body; bodies are {list(bodies)}"
                 )
         return
     assert isinstance(sensor, (IMU, ContactSensor, RangeFinder, FrameSensor))
@@ -595,7 +595,7 @@ def check_sensor(sensor: Any, mechanism: Any) -> None:
             known = name is None or name in bodies or name == WORLD.name
             if not known or sensor.body in (None, WORLD.name):
                 raise UnknownNameError(
-                    f"{label} is on {name!r}, which is no body; bodies are {list(bodies)}"
+                    f"{label} is on {name!r}, which is not a body; bodies are {list(bodies)}"
                 )
         return
     seen_from = getattr(sensor, "reference", None)
@@ -610,7 +610,7 @@ def check_sensor(sensor: Any, mechanism: Any) -> None:
 def _check_joint(sensor: ForceTorque | JointSensor, joints: Any, label: str) -> None:
     if sensor.joint not in joints:
         raise UnknownNameError(
-            f"{label} is on joint {sensor.joint!r}, which there is not; joints are {list(joints)}"
+            f"{label} is on joint {sensor.joint!r}, which does not exist; joints are {list(joints)}"
         )
     joint = joints[sensor.joint]
     if isinstance(sensor, ForceTorque):

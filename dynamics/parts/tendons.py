@@ -190,7 +190,7 @@ def tendon(
         key: Hashable = given.name if isinstance(given, Joint) else given
         found = mechanism.joints.get(key)
         if found is None or (isinstance(given, Joint) and found is not given):
-            raise UnknownNameError(f"{label} is of {key!r}, which is no joint of this mechanism")
+            raise UnknownNameError(f"{label} is of {key!r}, which is not a joint of this mechanism")
         if found.n_coordinates != 1:
             raise ValueError(
                 f"{label} needs joints of one coordinate each; joint {key!r} ({found.kind}) has "
@@ -271,7 +271,7 @@ def _known(mechanism: Any, end: Any, label: str) -> Hashable:
     key: Hashable = getattr(end, "name", end)
     known = WORLD if key == WORLD.name else mechanism.bodies.get(key)
     if known is None or (isinstance(end, Body) and known is not end):
-        raise UnknownNameError(f"{label} holds {key!r}, which is no body of this mechanism")
+        raise UnknownNameError(f"{label} holds {key!r}, which is not a body of this mechanism")
     return key
 
 
@@ -300,7 +300,7 @@ def terms(one: Tendon, mechanism: Any) -> list[Half]:
     given = []
     for name, factor in one.joints.items():
         if name not in mechanism.joints:
-            raise UnknownNameError(f"tendon {one.name!r} is of joint {name!r}, which is gone")
+            raise UnknownNameError(f"tendon {one.name!r} is of joint {name!r}, which was removed")
         given.append((mechanism.joints[name], factor))
     period = 0.0 if one.held else _period(given) or 0.0
     for k, (joint, factor) in enumerate(given):  # the last one sees the whole sum

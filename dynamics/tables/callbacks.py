@@ -192,7 +192,7 @@ def distance(function: Callable[..., Any], label: str) -> Callback:
         if not (np.isfinite(gap) and np.isfinite(normal).all() and np.isfinite(point).all()):
             raise ValueError(f"the distance of {label} gave values that are not finite")
         if abs(normal @ normal - 1.0) > 1e-6:
-            raise ValueError(f"the distance of {label} gave a normal that is no unit vector")
+            raise ValueError(f"the distance of {label} gave a normal that is not a unit vector")
         out[0], out[1:4] = gap, normal
         out[4:7], out[7:10] = point - gap * normal - pose_a[:3], point - pose_b[:3]
 

@@ -206,7 +206,7 @@ def controls_from_commands(
     started = activations or {}
     for name in started:
         if name not in actuators:
-            raise UnknownNameError(f"{name!r} is no actuator; actuators are {list(actuators)}")
+            raise UnknownNameError(f"{name!r} is not an actuator; actuators are {list(actuators)}")
     if filtered and given.ndim != 2:
         raise ValueError(
             "filtered=True needs commands of each step, of shape (steps, actuators), not of shape "
@@ -238,8 +238,8 @@ def commands_of(actuators: Mapping[str, Actuator], commands: Any) -> Float:
         for name in commands:
             if name not in actuators:
                 raise UnknownNameError(
-                    f"{name!r} is no actuator; actuators are {list(actuators)}, and controls of "
-                    "joints need no model.controls"
+                    f"{name!r} is not an actuator; actuators are {list(actuators)}, and controls "
+                    "of joints need no model.controls"
                 )
         parts = {name: np.asarray(value, np.float64) for name, value in commands.items()}
         shape = max((part.shape for part in parts.values()), key=np.prod, default=())

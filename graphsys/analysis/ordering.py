@@ -310,7 +310,9 @@ def order_as_given(labels: Sequence[Hashable], graph: BlockGraph) -> Ints:
         order = np.array([graph.index[label] for label in labels], np.int64)
     except KeyError as error:
         (label,) = error.args
-        raise UnknownNodeError(f"ordering names {label!r}, which is no node of the graph") from None
+        raise UnknownNodeError(
+            f"ordering names {label!r}, which is not a node of the graph"
+        ) from None
     seen = np.bincount(order, minlength=len(graph.labels))
     if (seen != 1).any():
         at = int(np.flatnonzero(seen != 1)[0])

@@ -43,7 +43,7 @@ def symbolic_of(given: Any) -> Symbolic:
     if isinstance(found, Symbolic):
         return found
     raise TypeError(
-        f"{type(given).__name__} is no System, Symbolic or Factor; gs.System.from_scipy(A) or "
+        f"{type(given).__name__} is not a System, Symbolic or Factor; gs.System.from_scipy(A) or "
         "gs.System(graph, dims) makes one"
     )
 

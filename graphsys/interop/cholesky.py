@@ -553,7 +553,7 @@ class CholeskyFactor:
         with np.errstate(over="ignore", invalid="ignore"):
             products = numbers[e] * numbers[f].conj()
         if not np.isfinite(products).all():
-            raise ValueError("C C^T leaves the range of numbers: scale A and C")
+            raise ValueError("C C^T overflows: scale A and C")
         return at + inside[e] + graph.size[u] * inside[f], products, np.unique(node)
 
     def _load(self, A: Any, beta: float) -> None:

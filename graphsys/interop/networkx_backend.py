@@ -230,7 +230,7 @@ def _pair_resistance(one: Grounded, pairs: list[Any]) -> dict[tuple[Hashable, Ha
     index, found = {node: k for k, node in enumerate(one.nodes)}, np.zeros(len(pairs))
     for pair in pairs:
         if len(pair) != 2 or not all(node in index for node in pair):
-            raise nx.NetworkXError(f"{pair!r} is no pair of nodes of G")
+            raise nx.NetworkXError(f"{pair!r} is not a pair of nodes of G")
     ends = np.array([(index[u], index[v]) for u, v in pairs], np.int64).reshape(-1, 2)
     for start in range(0, len(pairs), COLUMNS):
         i, j = ends[start : start + COLUMNS].T

@@ -90,7 +90,7 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     try:
         given = np.dtype(dtype)
     except TypeError:
-        raise TypeError(f"dtype {dtype!r} is no numpy dtype") from None
+        raise TypeError(f"dtype {dtype!r} is not a numpy dtype") from None
     if given.kind in "iu":
         return np.dtype(np.float64)
     native = given.newbyteorder("=")

@@ -325,7 +325,7 @@ def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
             raise ValueError(f"dims={dims} does not divide the {n_rows} rows of A")
         dims = np.full(n_rows // dims, dims)
     elif names is None and not hasattr(dims, "__len__"):
-        block_sizes(dims, ())  # refuses what is no block size at all
+        block_sizes(dims, ())  # refuses what is not a block size at all
         raise ValueError(f"dims={dims} does not divide the {n_rows} rows of A")
     if names is None:
         names = range(len(dims))

@@ -90,7 +90,7 @@ class BlockGraph:
         try:
             return self.index[label]
         except (KeyError, TypeError):  # TypeError: an unhashable label
-            raise UnknownNodeError(f"{label!r} is no node of the graph") from None
+            raise UnknownNodeError(f"{label!r} is not a node of the graph") from None
 
     def nodes(self, labels: Iterable[Hashable]) -> list[int]:
         """Numbers of nodes by label; TypeError for one label that is no list of others."""
@@ -238,7 +238,9 @@ def block_graph(
     """
     if isinstance(graph, BlockGraph):
         if dims is not None or nodelist is not None:
-            raise TypeError("a BlockGraph has its block sizes and order: leave dims and nodelist")
+            raise TypeError(
+                "a BlockGraph has its block sizes and order: leave out dims and nodelist"
+            )
         return graph
     if dims is None:
         text = "dims is missing: give block sizes as int, sequence, mapping or attribute"
@@ -282,7 +284,7 @@ def block_sizes(
     elif isinstance(dims, Mapping):
         known = labels if attributes is None else attributes
         for label in dims.keys() - set(known):
-            raise UnknownNodeError(f"dims names {label!r}, which is no node of the graph")
+            raise UnknownNodeError(f"dims names {label!r}, which is not a node of the graph")
         given = [dims.get(label, _MISSING) for label in labels]
         whose = "dims"
     elif isinstance(dims, (int, float, np.generic)):
@@ -313,7 +315,7 @@ def graph_of_edges(
     """Graph whose edges are pairs of nodes by number; see `System.from_edges`."""
     ends = [np.asarray(i), np.asarray(j)]
     if labels is None and np.ndim(dims) != 1:
-        raise ValueError("how many nodes there are is missing: give labels, or a list as dims")
+        raise ValueError("the number of nodes is missing: give labels, or a list as dims")
     names = range(len(dims)) if labels is None else tuple(labels)
     if ends[0].ndim != 1 or ends[0].shape != ends[1].shape:
         raise ValueError(f"i and j have shapes {ends[0].shape} and {ends[1].shape}, not one (k,)")
@@ -388,7 +390,7 @@ def _from_networkx(graph: Any, dims: Any, nodelist: Iterable[Hashable] | None) -
     labels = tuple(graph if nodelist is None else nodelist)
     for label in labels if nodelist is not None else ():
         if label not in graph:
-            raise UnknownNodeError(f"nodelist names {label!r}, which is no node of the graph")
+            raise UnknownNodeError(f"nodelist names {label!r}, which is not a node of the graph")
     index = {label: i for i, label in enumerate(labels)}
     ends = np.array(
         [index.get(label, -1) for label in chain.from_iterable(graph.edges())], dtype=np.int64

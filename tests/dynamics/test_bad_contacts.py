@@ -86,7 +86,7 @@ def test_more_misuse_is_named():
     a, b = mechanism.add_body(cube(), name="a"), mechanism.add_body(cube(), name="b")
     mechanism.add_joint(dy.Fixed(a, b, parent_point=(0.5, 0, 0), name="weld"))
     for options, match in (
-        ({"restitution": 1.5}, "more than 1 makes energy"),
+        ({"restitution": 1.5}, "more than 1 adds energy"),
         ({"friction": 0.0, "rolling": 0.1}, "resists turning but not sliding"),
     ):
         with pytest.raises(ValueError, match=match):

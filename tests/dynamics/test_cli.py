@@ -273,8 +273,8 @@ def test_what_cannot_be_done_is_said_in_one_line_with_exit_code_1(urdf, argument
     [
         ([], "required: COMMAND"),
         (["fly"], "invalid choice: 'fly'"),
-        (["simulate", "r.urdf", "--seconds", "-1"], "'-1' is no positive number"),
-        (["simulate", "r.urdf", "--seconds", "soon"], "'soon' is no positive number"),
+        (["simulate", "r.urdf", "--seconds", "-1"], "'-1' is not a positive number"),
+        (["simulate", "r.urdf", "--seconds", "soon"], "'soon' is not a positive number"),
         (["simulate", "r.urdf", "--set", "hip"], "'hip' is not of the form joint=0.3"),
         (["simulate", "r.urdf", "--set", "hip=x"], "'hip=x' is not of the form joint=0.3"),
         (["info", "r.urdf", "--base", "loose"], "invalid choice: 'loose'"),

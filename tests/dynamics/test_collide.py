@@ -282,7 +282,7 @@ def test_disabled_pairs_of_an_srdf_file_are_left_out(tmp_path):
     left = {"excluded pairs of links that there are not": ["none"]}
     assert mech.report.left_out == left
     srdf.write_text("<sdf/>")
-    with pytest.raises(ValueError, match=r"robot.srdf is no SRDF file: its root is <sdf>"):
+    with pytest.raises(ValueError, match=r"robot.srdf is not an SRDF file: its root is <sdf>"):
         load(tmp_path, text, collide=srdf)
     with pytest.raises(FileNotFoundError, match=r"there is no file .*none.srdf"):
         load(tmp_path, text, collide=tmp_path / "none.srdf")
@@ -368,7 +368,7 @@ def test_shapes_beyond_the_digits_of_gaps_are_refused_by_their_body():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bodies": ["c"]}, r"bodies of collide has 'c', which is no body of this mechanism"),
+        ({"bodies": ["c"]}, r"bodies of collide has 'c', which is not a body of this mechanism"),
         ({"bodies": "a"}, r"bodies of collide takes several bodies; use \['a'\]"),
         ({"against": [3]}, r"against of collide has 3, which is no body"),
         ({"without": ["ab"]}, r"without= of collide takes pairs of bodies, not 'ab'"),

@@ -203,7 +203,7 @@ def test_ball_stays_in_a_bowl_of_a_users_distance():
     ("given", "match"),
     [
         ((math.nan, (0, 0, 1), (0, 0, 0)), "distance of contact 'touch' gave values"),
-        ((0.1, (0, 0, 2), (0, 0, 0)), "gave a normal that is no unit vector"),
+        ((0.1, (0, 0, 2), (0, 0, 0)), "gave a normal that is not a unit vector"),
         ((0.1, (0, 1), (0, 0, 0)), r"gave no normal and point of shape \(3,\)"),
     ],
 )

@@ -56,7 +56,7 @@ def motion_of(model, state, parameters):
 def test_what_is_no_parameter_is_refused():
     model, state = arm()
     for wrong in ({"elbow": "damping"}, ("elbow", "damping")):
-        with pytest.raises(TypeError, match=r"'elbow' is no parameter: give a list of pairs"):
+        with pytest.raises(TypeError, match=r"'elbow' is not a parameter: give a list of pairs"):
             dy.sensitivity(model, state, 0.1, wrong)
     with pytest.raises(ValueError, match="nothing to differentiate by: give parameters or start"):
         dy.sensitivity(model, state, 0.1)

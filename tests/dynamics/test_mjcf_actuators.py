@@ -263,7 +263,7 @@ def test_motors_of_the_file_are_taken_or_left_by_name(tmp_path, mujoco):
     )
     with pytest.raises(ValueError, match=r"command of 'm' has shape \(2,\), another one \(3,\)"):
         model.controls({"n": [0.1, 0.2, 0.3], "m": [5.0, 1.0]})
-    with pytest.raises(dy.UnknownNameError, match="'x' is no actuator; actuators are"):
+    with pytest.raises(dy.UnknownNameError, match="'x' is not an actuator; actuators are"):
         model.controls({"x": 1.0})
     with pytest.raises(ValueError, match="commands must be finite, of shape"):
         model.controls([1.0])
@@ -468,5 +468,5 @@ def test_filters_and_integrators_act_on_commands_of_steps(tmp_path, mujoco, actu
     assert np.abs(plain - table).max() > 0.1
     with pytest.raises(ValueError, match="commands of each step"):
         model.controls([0.3], filtered=True)
-    with pytest.raises(dy.UnknownNameError, match="'x' is no actuator"):
+    with pytest.raises(dy.UnknownNameError, match="'x' is not an actuator"):
         model.controls(commands, filtered=True, activations={"x": 1.0})

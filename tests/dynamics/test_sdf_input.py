@@ -48,11 +48,11 @@ BOX = '<collision name="c"><geometry><box><size>{}</size></box></geometry></coll
         ),
         (
             model(link("a", pose=at("0 0 0 0 0 0", "b")), link("b", pose=at("0 0 0 0 0 0", "a"))),
-            "poses run in a circle: a -> b -> a",
+            "poses form a cycle: a -> b -> a",
         ),
         (
             model(A, '<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'),
-            "run in a circle: f -> g -> f",
+            "form a cycle: f -> g -> f",
         ),
         (model(link("a", mass=-1)), "link 'a' has the mass -1.0, which is negative"),
         (model(link("a", mass="heavy")), "<mass> must be a finite number, not 'heavy'"),

@@ -648,11 +648,17 @@ def test_sensors_on_nothing_are_refused_by_name():
     mech.add_joint(dy.Fixed(body, block(mech, "load", None), name="weld"))
     for sensor, message in (
         (dy.IMU("bodi"), r"'bodi imu' is on 'bodi', which is neither a body nor a frame; bodies a"),
-        (dy.ForceTorque("arm"), r"on joint 'arm', which there is not; joints are \['free', 'weld'"),
-        (dy.ContactSensor("foot"), r"on 'foot', which is no body; bodies are \['body', 'load'\]"),
+        (
+            dy.ForceTorque("arm"),
+            r"on joint 'arm', which does not exist; joints are \['free', 'weld'",
+        ),
+        (
+            dy.ContactSensor("foot"),
+            r"on 'foot', which is not a body; bodies are \['body', 'load'\]",
+        ),
         (dy.ContactSensor("body", "wall"), "is on 'wall', which is no body"),
         (dy.FrameSensor("body", reference="eye"), "is on 'eye', which is neither a body nor a fr"),
-        (dy.CentroidalSensor(["body", "arm"]), "is on 'arm', which is no body; bodies are"),
+        (dy.CentroidalSensor(["body", "arm"]), "is on 'arm', which is not a body; bodies are"),
     ):
         with pytest.raises(dy.UnknownNameError, match=message):
             mech.add_sensor(sensor)

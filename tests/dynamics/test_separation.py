@@ -118,7 +118,7 @@ def test_points_and_meshes_stand_for_their_hulls(tmp_path):
     np.testing.assert_allclose(
         np.unique(found[0].points.round(12), axis=0), np.unique(found[1].points.round(12), axis=0)
     )
-    with pytest.raises(ValueError, match="'touch': mesh 'none.obj': its file is not there"):
+    with pytest.raises(ValueError, match="'touch': mesh 'none.obj': its file does not exist"):
         two(BOX, BALL, shape=Geometry(Mesh("none.obj", str(tmp_path), np.ones(3)), *here))
 
 

@@ -206,8 +206,8 @@ def refused():
     m, a, b = pair()
     m.add_force(dy.Spring(a, b, 1.0, name="rope"))
     yield m, "no springs, and the mechanism has 'rope'"
-    yield pair(joint=dy.Spherical)[0], r"'second' \(spherical\) is no chain of hinges"
-    yield pair(joint=dy.Helical, pitch=0.1)[0], r"'second' \(helical\) is no chain of hinges"
+    yield pair(joint=dy.Spherical)[0], r"'second' \(spherical\) is not a chain of hinges"
+    yield pair(joint=dy.Helical, pitch=0.1)[0], r"'second' \(helical\) is not a chain of hinges"
     yield (
         pair(limits=(-1.0, 1.0), armature=0.1)[0],
         r"'second' has armature, limits.*without=\['armature', 'limits'\].*least_q=",

@@ -93,7 +93,7 @@ def test_closures_of_gepetto_are_joints_between_frames(tmp_path, yaml, kind):
         ("closed_loop: [[[['tip']]]]", "nest too deep"),
         ("- nothing\nclosed_loop: []", "must hold lines like"),
         ("closed_loop: [['tip', 'goal']]\ntype: ['3d']\nname_mot: [x]", "names no joint: 'x'"),
-        ("closed_loop: [[tip, goal], [tip, goal]]\ntype: 3d", "closure 'tip-goal' is there twice"),
+        ("closed_loop: [[tip, goal], [tip, goal]]\ntype: 3d", "closure 'tip-goal' appears twice"),
         ("closed_loop: [['tip', 'goal']]]\ntype: 3d", "brackets of closed_loop do not match"),
         ("closed_loop: [[tip,, goal]]\ntype: 3d", "there is a ',' where a name should be"),
         ("closed_loop:\ntype: 3d", "cannot read closed_loop: write it as"),

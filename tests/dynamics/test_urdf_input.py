@@ -83,8 +83,8 @@ BROKEN = {
     "the root of a URDF file is <robot>, not <sdf>": "<sdf/>",
     "has no link": "<robot/>",
     "a link: <link> has no name": "<robot><link/></robot>",
-    "link 'a' is there twice": robot(link("a"), link("a")),
-    "joint 'j' is there twice": robot(AB, joint("j", "fixed", "a", "b") * 2),
+    "link 'a' appears twice": robot(link("a"), link("a")),
+    "joint 'j' appears twice": robot(AB, joint("j", "fixed", "a", "b") * 2),
     "joint 'j' has the unknown type 'hinge'": robot(AB, joint("j", "hinge", "a", "b")),
     r"joint 'j' names no link: 'c'; links are \['a', 'b'\]": robot(
         AB, joint("j", "fixed", "a", "c")
@@ -92,11 +92,11 @@ BROKEN = {
     "joint 'j' has no <child>": robot(
         AB, '<joint name="j" type="fixed"><parent link="a"/></joint>'
     ),
-    "hangs on two joints": robot(
+    "has two parent joints": robot(
         AB, link("c"), joint("i", "fixed", "a", "c"), joint("j", "fixed", "b", "c")
     ),
     r"one link without a parent, this has \['a', 'b'\]": robot(AB),
-    r"the joints of \['b', 'c'\] run in a circle": robot(
+    r"the joints of \['b', 'c'\] form a cycle": robot(
         AB, link("c"), joint("i", "fixed", "b", "c"), joint("j", "fixed", "c", "b")
     ),
     "joint 'j': the axis is zero": robot(AB, joint("j", "revolute", "a", "b", axis=(0, 0, 0))),
@@ -126,7 +126,7 @@ BROKEN = {
     ),
     "nests elements more than": "<robot>" + "<a>" * 500 + "</a>" * 500 + "</robot>",
     "joint 'j' joins link 'b' with itself": robot(AB, joint("j", "continuous", "b", "b")),
-    r"the joints of \['a', 'b'\] run in a circle": robot(
+    r"the joints of \['a', 'b'\] form a cycle": robot(
         AB, joint("i", "fixed", "b", "a"), joint("j", "fixed", "a", "b")
     ),
     r"the mass must be a finite number up to 1e\+100, not '1e\+101'": robot(link("a", 1e101)),
@@ -267,7 +267,7 @@ def test_what_is_no_file_or_no_kind_or_no_base_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file"):
         dy.load(tmp_path / "none.urdf")
     (tmp_path / "robot.txt").write_text("<robot/>")
-    with pytest.raises(ValueError, match="robot.txt is no .urdf, .xml"):
+    with pytest.raises(ValueError, match="robot.txt is not a .urdf, .xml"):
         dy.load(tmp_path / "robot.txt")
     (tmp_path / "motion.npz").write_bytes(b"")
     with pytest.raises(ValueError, match="read a motion by dynamics.Trajectory.load"):

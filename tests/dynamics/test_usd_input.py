@@ -65,8 +65,8 @@ def mesh(corners):
             file(body("a"), prim("PhysicsScene", "s", "float physics:gravityMagnitude = inf")),
             "/s: gravity is inf",
         ),
-        (mesh([0, 1, 2]).replace("(1, 0, 0)", "(nan, 0, 0)"), "points that are no finite numbers"),
-        (mesh([0, 1, 2]).replace("(1, 0, 0)", "(inf, 0, 0)"), "points that are no finite numbers"),
+        (mesh([0, 1, 2]).replace("(1, 0, 0)", "(nan, 0, 0)"), "points that are not finite numbers"),
+        (mesh([0, 1, 2]).replace("(1, 0, 0)", "(inf, 0, 0)"), "points that are not finite numbers"),
         (mesh([0, 1, 1]), "/a encloses nothing"),
         (file(prim("Sphere", "a", "double radius = inf", apis=(BODY, SOLID))), "its radius is inf"),
         (

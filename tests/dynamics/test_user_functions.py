@@ -562,7 +562,7 @@ def test_bodies_that_make_no_sense_are_refused(make):
     other = dy.Mechanism().add_body(mass=1.0, inertia=INERTIA, name="b0")
     part = make([a, b, other] if other is not a else [])
     add = mechanism.add_force if isinstance(part, dy.Potential) else mechanism.add_joint
-    with pytest.raises(dy.UnknownNameError, match="'b0', which is no body of this mechanism"):
+    with pytest.raises(dy.UnknownNameError, match="'b0', which is not a body of this mechanism"):
         add(part)
 
 

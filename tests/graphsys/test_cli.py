@@ -340,10 +340,10 @@ def test_an_unknown_kind_of_picture_is_one_line(folder, capsys):
         (["frobnicate"], "invalid choice: 'frobnicate'"),
         (["solve", "A.mtx", "--ordering", "rcm"], "invalid choice: 'rcm'"),
         (["demo", "--size", "huge"], "invalid choice: 'huge'"),
-        (["solve", "A.mtx", "--dims", "3,x"], "'x' is no block size"),
-        (["solve", "A.mtx", "--dims", "3,-3"], "'-3' is no block size"),
+        (["solve", "A.mtx", "--dims", "3,x"], "'x' is not a block size"),
+        (["solve", "A.mtx", "--dims", "3,-3"], "'-3' is not a block size"),
         (["solve", "A.mtx", "--dims", "2.5"], "'2.5' is neither a size, nor sizes with commas"),
-        (["solve", "A.mtx", "--dims", "A.mtx"], "is no block size; give numbers from 0 up"),
+        (["solve", "A.mtx", "--dims", "A.mtx"], "is not a block size; give numbers from 0 up"),
         (["solve", "A.mtx", "--dims", "A.npz"], "nor a readable file"),
     ],
 )

@@ -189,7 +189,7 @@ def test_labels_are_any_hashables():
 
 def test_a_block_graph_is_taken_as_it_is(path):
     assert block_graph(path) is path
-    with pytest.raises(TypeError, match="leave dims and nodelist"):
+    with pytest.raises(TypeError, match="leave out dims and nodelist"):
         block_graph(path, 2)
 
 
@@ -328,7 +328,7 @@ def test_unknown_nodes_and_edges_are_named_in_a_plain_sentence(path):
     with pytest.raises(UnknownEdgeError) as unknown_edge:
         path.edge_at(2, 0)
 
-    assert str(unknown_node.value) == "'z' is no node of the graph"
+    assert str(unknown_node.value) == "'z' is not a node of the graph"
     assert str(unknown_edge.value) == (
         "no edge joins 'c' and 'a', so the system has no block there"
     )

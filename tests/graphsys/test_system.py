@@ -284,7 +284,7 @@ def test_a_block_graph_is_shared_between_systems(hand):
 @pytest.mark.parametrize(
     ("pair", "block", "error", "sentence"),
     [
-        (("a", "z"), 1.0, UnknownNodeError, "'z' is no node of the graph"),
+        (("a", "z"), 1.0, UnknownNodeError, "'z' is not a node of the graph"),
         (("a", "c"), 1.0, UnknownEdgeError, "no edge joins 'a' and 'c'"),
         ("a", 1.0, TypeError, r"named by two labels, as in system\[u, v\], not by 'a'"),
         (("a", "b"), [[1.0], [2.0]], ValueError, r"\('a', 'b'\) has shape \(2, 1\).*\(1, 2\)"),
@@ -356,7 +356,7 @@ def test_other_dtypes_are_refused(dtype):
 
 
 def test_what_is_no_dtype_is_refused():
-    with pytest.raises(TypeError, match="'doubel' is no numpy dtype"):
+    with pytest.raises(TypeError, match="'doubel' is not a numpy dtype"):
         System(nx.path_graph(2), 1, dtype="doubel")
 
 

@@ -80,9 +80,9 @@ def _refuse_parts(mechanism: Mechanism, counted: set[Hashable]) -> None:
         odd += [row for row in joint.rows if row.kind == kinds.SCREW]
         if not joint.positions or odd or joint.user is not None:
             raise ValueError(
-                f"{label} ({joint.kind}) is no chain of hinges and sliders; a tree takes Revolute, "
-                "Prismatic, Cylindrical, Planar, PlanarAxis, FixedOrientation, FreeAxis and "
-                "Universal"
+                f"{label} ({joint.kind}) is not a chain of hinges and sliders; a tree takes "
+                "Revolute, Prismatic, Cylindrical, Planar, PlanarAxis, FixedOrientation, FreeAxis "
+                "and Universal"
             )
         _refuse_properties(joint)
         if joint.soft:

@@ -14,7 +14,7 @@ __all__ = ["scope_of"]
 
 #: Children of models and worlds that are read elsewhere, or change no motion.
 READ = ("static", "self_collide", "pose", "gravity", "allow_auto_disable", "physics", "scene")
-#: Models nest no deeper; includes that do run in a circle.
+#: Models nest no deeper; includes that do form a cycle.
 DEEPEST = 20
 #: Models of one file with all that it includes, and bytes of all these.
 MOST, MOST_BYTES = 10_000, 256 * 2**20

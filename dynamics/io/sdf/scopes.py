@@ -132,12 +132,12 @@ class Scope:
         Raises
         ------
         ValueError
-            For a name that is not there, and poses that run in a circle.
+            For a name that is not there, and poses that form a cycle.
         """
         steps: dict[str, Pose] = {}
         while name not in self.known and name != OWN and not (self.world and name in ROOTS):
             if name in steps:
-                raise ValueError(f"{self.label}: poses run in a circle: {_circle(steps, name)}")
+                raise ValueError(f"{self.label}: poses form a cycle: {_circle(steps, name)}")
             base, steps[name] = self._step(name)
             name = base
         here = self.known.get(name, Pose())
@@ -227,12 +227,12 @@ class Scope:
         Raises
         ------
         ValueError
-            For a name that is not there, and frames that run in a circle.
+            For a name that is not there, and frames that form a cycle.
         """
         passed: dict[str, None] = {}
         while name not in self.links:
             if name in passed:
-                raise ValueError(f"{self.label}: frames run in a circle: {_circle(passed, name)}")
+                raise ValueError(f"{self.label}: frames form a cycle: {_circle(passed, name)}")
             passed[name] = None
             first, _, rest = name.partition("::")
             if name in ROOTS and not self.has(name):

@@ -145,7 +145,7 @@ class Shapes:
         vertices = np.asarray(points, np.float64)
         index, count = np.asarray(corners, np.int64), np.asarray(counts, np.int64)
         if not np.isfinite(vertices).all():
-            raise ValueError(f"{label} has points that are no finite numbers")
+            raise ValueError(f"{label} has points that are not finite numbers")
         vertices = vertices @ matrix.T + origin
         if (count < 0).any() or count.sum() != len(index):
             raise ValueError(f"{label}: faceVertexCounts do not add up to its faceVertexIndices")
