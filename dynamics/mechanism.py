@@ -881,7 +881,7 @@ CentroidalSensor
         for end in getattr(thing, "bodies", (thing.parent, thing.child)):
             if end is not WORLD and self.bodies.get(getattr(end, "name", None)) is not end:
                 raise UnknownNameError(
-                    f"{label} holds {getattr(end, 'name', end)!r}, which is no body of this "
+                    f"{label} holds {getattr(end, 'name', end)!r}, which is not a body of this "
                     "mechanism; use what add_body returned"
                 )
 

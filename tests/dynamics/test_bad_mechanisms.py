@@ -104,7 +104,7 @@ def test_nothing_is_joined_with_itself():
 def test_bodies_of_another_mechanism_are_refused():
     mechanism, a, _ = pair()
     _, _, stranger = pair()
-    with pytest.raises(dy.UnknownNameError, match="joint 'j' holds 'b', which is no body"):
+    with pytest.raises(dy.UnknownNameError, match="joint 'j' holds 'b', which is not a body"):
         mechanism.add_joint(dy.Fixed(a, stranger, name="j"))
     with pytest.raises(dy.UnknownNameError, match="force 's' holds"):
         mechanism.add_force(dy.Spring(a, stranger, name="s"))

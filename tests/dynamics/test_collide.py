@@ -370,9 +370,9 @@ def test_shapes_beyond_the_digits_of_gaps_are_refused_by_their_body():
     [
         ({"bodies": ["c"]}, r"bodies of collide has 'c', which is not a body of this mechanism"),
         ({"bodies": "a"}, r"bodies of collide takes several bodies; use \['a'\]"),
-        ({"against": [3]}, r"against of collide has 3, which is no body"),
+        ({"against": [3]}, r"against of collide has 3, which is not a body"),
         ({"without": ["ab"]}, r"without= of collide takes pairs of bodies, not 'ab'"),
-        ({"without": [("a", "d")]}, r"without of collide has 'd', which is no body"),
+        ({"without": [("a", "d")]}, r"without of collide has 'd', which is not a body"),
         ({"friction": -1.0}, r"friction of collide"),
         ({"friction": 0.0, "rolling": 0.1}, r"collide resists turning but not sliding"),
         ({"cone": 3}, r"collide"),

@@ -404,9 +404,9 @@ def test_joints_are_coupled_by_name_too():
         mechanism.add_joint(dy.Revolute(mechanism.world, wheel, (0, 0, 1), name=name))
     made = mechanism.add_coupling("a", "b", ratio=-2.0)
     assert (made.leader, made.follower, made.name) == ("a", "b", "a~b")
-    with pytest.raises(dy.UnknownNameError, match="of 'c', which is no joint.*or its name"):
+    with pytest.raises(dy.UnknownNameError, match="of 'c', which is not a joint.*or its name"):
         mechanism.add_coupling("a", "c")
-    with pytest.raises(dy.UnknownNameError, match=r"of \['a', 'b'\], which is no joint"):
+    with pytest.raises(dy.UnknownNameError, match=r"of \['a', 'b'\], which is not a joint"):
         mechanism.add_coupling(["a", "b"], "b")
 
 
@@ -427,7 +427,7 @@ def test_what_couples_nothing_is_refused_and_leaves_nothing():
         mechanism.add_coupling(shoulder, shoulder)
     with pytest.raises(ValueError, match=r"\(spherical\) has 3"):
         mechanism.add_coupling(shoulder, ball)
-    with pytest.raises(dy.UnknownNameError, match="'elbow', which is no joint of this"):
+    with pytest.raises(dy.UnknownNameError, match="'elbow', which is not a joint of this"):
         mechanism.add_coupling(shoulder, other)
     with pytest.raises(ValueError, match="name 'elbow' is in use"):
         mechanism.add_coupling(shoulder, elbow, name="elbow")

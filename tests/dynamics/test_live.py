@@ -331,7 +331,7 @@ def test_a_host_or_a_start_that_there_is_not_is_refused_before_a_server_starts(m
     monkeypatch.setattr(server, "Live", None)
     with pytest.raises(ValueError, match="no page can be served at host 'no host'"):
         model.view(host="no host")
-    with pytest.raises(TypeError, match="begin with model.initial_state()"):
+    with pytest.raises(TypeError, match="start with model.initial_state()"):
         model.view(np.zeros(3))
     with pytest.raises(ValueError, match="of another model: it has .* numbers, this model's have"):
         model.view(driven_arm().initial_state())

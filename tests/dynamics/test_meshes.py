@@ -75,7 +75,7 @@ def test_the_unit_of_a_collada_file_is_applied(tmp_path, trimesh):
     ("content", "message"),
     [
         (b'<?xml version="1.0"?><!DOCTYPE c [<!ENTITY a "b">]><COLLADA/>', "document type"),
-        ("<COLLADA/>".encode("utf-16"), "no UTF-8"),
+        ("<COLLADA/>".encode("utf-16"), "not UTF-8"),
         (b"no xml", "trimesh cannot read it"),
     ],
 )

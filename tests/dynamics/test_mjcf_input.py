@@ -66,7 +66,7 @@ def test_numbers_that_are_none_are_refused_by_the_name_of_their_element(
 
 
 def test_a_base_is_no_question_of_mjcf(tmp_path):
-    with pytest.raises(ValueError, match="robot.xml: .* says itself where its bodies are"):
+    with pytest.raises(ValueError, match="robot.xml: .* places its bodies itself"):
         load(tmp_path, world(""), position=(0, 0, 1))
     with pytest.raises(ValueError, match="says itself what floats"):
         load(tmp_path, world(""), base="fixed")
@@ -75,7 +75,7 @@ def test_a_base_is_no_question_of_mjcf(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("<mujoco>", "no well-formed XML"),
+        ("<mujoco>", "not well-formed XML"),
         ('<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>', "document type or entities"),
         (
             '<mujoco><asset><mesh file="/etc/passwd"/></asset></mujoco>',

@@ -227,7 +227,7 @@ def test_positions_and_bases_of_free_models(tmp_path):
     assert free.joints == {} and fixed.joints["world-a"].kind == "fixed"
     same(placed(fixed)("a"), (0, 1, 1))
     two = model(link("a"), link("b"))
-    with pytest.raises(ValueError, match="says itself where its bodies are"):
+    with pytest.raises(ValueError, match="places its bodies itself"):
         load(tmp_path, two, position=(1, 0, 0))
 
 

@@ -656,7 +656,7 @@ def test_sensors_on_nothing_are_refused_by_name():
             dy.ContactSensor("foot"),
             r"on 'foot', which is not a body; bodies are \['body', 'load'\]",
         ),
-        (dy.ContactSensor("body", "wall"), "is on 'wall', which is no body"),
+        (dy.ContactSensor("body", "wall"), "is on 'wall', which is not a body"),
         (dy.FrameSensor("body", reference="eye"), "is on 'eye', which is neither a body nor a fr"),
         (dy.CentroidalSensor(["body", "arm"]), "is on 'arm', which is not a body; bodies are"),
     ):

@@ -41,7 +41,7 @@ def test_a_state_of_another_mechanism_is_refused(name):
     model = pendulum(5)[0]
     with pytest.raises(ValueError, match="of another model: it has 30 numbers, this model's have"):
         READERS[name](model, pendulum()[1])
-    with pytest.raises(TypeError, match=r"the state is None; begin with model.initial_state\(\)"):
+    with pytest.raises(TypeError, match=r"the state is None; start with model.initial_state\(\)"):
         READERS[name](model, None)
 
 

@@ -321,8 +321,8 @@ def test_what_is_no_tendon_is_refused():
     other = arm()
     cases = [
         (({},), {}, ValueError, "neither joints nor a path"),
-        (({"x": 1.0},), {}, UnknownNameError, "'x', which is no joint"),
-        (({other.joints["p"]: 1.0},), {}, UnknownNameError, "'p', which is no joint"),
+        (({"x": 1.0},), {}, UnknownNameError, "'x', which is not a joint"),
+        (({other.joints["p"]: 1.0},), {}, UnknownNameError, "'p', which is not a joint"),
         (({"s": 1.0},), {}, ValueError, "has 3"),
         (({"p": 0.0},), {}, ValueError, "factor of joint 'p'"),
         (({"p": np.nan},), {}, ValueError, "factor of joint 'p'"),

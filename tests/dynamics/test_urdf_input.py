@@ -79,7 +79,7 @@ def test_a_file_that_is_supported_whole_gives_no_warning(tmp_path):
 
 AB = link("a") + link("b")
 BROKEN = {
-    "no well-formed XML: .* in line 2": "<robot>\n<link></robot>",
+    "not well-formed XML: .* in line 2": "<robot>\n<link></robot>",
     "the root of a URDF file is <robot>, not <sdf>": "<sdf/>",
     "has no link": "<robot/>",
     "a link: <link> has no name": "<robot><link/></robot>",

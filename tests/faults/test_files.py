@@ -208,7 +208,7 @@ def test_encodings_that_are_not_read_are_named(tmp_path, encoding):
     path = tmp_path / "r.urdf"
     path.write_text(f'<?xml version="1.0" encoding="{encoding}"?><robot name="r"/>')
 
-    with pytest.raises(ValueError, match="r.urdf (is in an encoding|is no well-formed|has no)"):
+    with pytest.raises(ValueError, match="r.urdf (is in an encoding|is not well-formed|has no)"):
         dy.load(path)
 
 

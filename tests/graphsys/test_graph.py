@@ -304,7 +304,7 @@ def test_blocks_beyond_any_memory_are_refused():
 
 @pytest.mark.parametrize("unknown", ["z", ["a"]])
 def test_a_nodelist_with_an_unknown_node_is_refused(unknown):
-    with pytest.raises(UnknownNodeError, match="nodelist names .*, which is no node"):
+    with pytest.raises(UnknownNodeError, match="nodelist names .*, which is not a node"):
         block_graph(nx.path_graph(["a", "b"]), 1, nodelist=["a", unknown])
 
 
