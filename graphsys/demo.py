@@ -52,8 +52,8 @@ NOTES = (
     "Blocks are {block} x {block}. Times are {clock} in milliseconds, the least of several runs "
     "{threads}.",
     "analyze: once for a graph. graphsys: refactorize and solve. splu: factorize and solve with "
-    "scipy's SuperLU, which orders anew each time, the faster of COLAMD and MMD_AT_PLUS_A. LAPACK: "
-    "the same with the dense matrix, up to {most:,} unknowns.",
+    "scipy's SuperLU, with a new ordering each time, the faster of COLAMD and MMD_AT_PLUS_A. "
+    "LAPACK: the same with the dense matrix, up to {most:,} unknowns.",
     "residual: |A x - b| / (|A| |x| + |b|) of graphsys, in the maximum norm.",
 )
 

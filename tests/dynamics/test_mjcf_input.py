@@ -68,7 +68,7 @@ def test_numbers_that_are_none_are_refused_by_the_name_of_their_element(
 def test_a_base_is_no_question_of_mjcf(tmp_path):
     with pytest.raises(ValueError, match="robot.xml: .* places its bodies itself"):
         load(tmp_path, world(""), position=(0, 0, 1))
-    with pytest.raises(ValueError, match="says itself what floats"):
+    with pytest.raises(ValueError, match="defines its base itself"):
         load(tmp_path, world(""), base="fixed")
 
 

@@ -380,7 +380,7 @@ def test_a_mesh_that_is_not_there_is_not_seen_with_a_warning():
     block(mech, "eye")
     lost = Mesh("lost.stl", "/nowhere", np.ones(3))
     mech.scenery["wall"] = Geometry(lost, np.zeros(3), np.array([1.0, 0, 0, 0]))
-    with pytest.warns(UserWarning, match="do not see a mesh of 'wall' of the world: its file is"):
+    with pytest.warns(UserWarning, match="do not see a mesh of 'wall' of the world: its file does"):
         dy.Sensors(mech.finalize(H), [dy.RangeFinder("eye")])
 
 

@@ -155,7 +155,7 @@ def test_edges_without_nodes_make_an_empty_system():
         (([-1], [1]), [1, 1, 1], ValueError, "i names nodes outside"),
         (([0.5], [1]), [1, 1, 1], TypeError, "i must hold numbers of nodes"),
         (([0, 1], [1]), [1, 1, 1], ValueError, "shapes"),
-        (([0], [1]), 2, ValueError, "how many nodes"),
+        (([0], [1]), 2, ValueError, "number of nodes"),
         (([0], [1]), [1, -1], ValueError, "block size"),
     ],
 )
@@ -258,7 +258,7 @@ def test_bsr_matrices_that_are_wrong_are_named_by_their_entries():
 
 
 REFUSED = [
-    (([0], [5], np.eye(2)), gs.UnknownNodeError, "5 is no node"),
+    (([0], [5], np.eye(2)), gs.UnknownNodeError, "5 is not a node"),
     (([0, 1], [0], np.eye(2)), ValueError, "rows has 2 nodes and cols has 1"),
     (([0], [0], np.eye(3)), ValueError, r"shape \(3, 3\), it must be \(1, 2, 2\)"),
     (([0, 1], [1, 2], [np.eye(2), np.full((2, 2), np.inf)]), ValueError, r"\(1, 2\) .* not finite"),

@@ -229,5 +229,5 @@ def test_one_label_is_not_taken_for_a_list_of_nodes():
         with pytest.raises(TypeError, match="is one node: give a list"):
             gs.condense(system, label)
         assert gs.condense(system, [label]).schur().tolist() == [[2.0]]
-    with pytest.raises(gs.UnknownNodeError, match="'h' is no node"):
+    with pytest.raises(gs.UnknownNodeError, match="'h' is not a node"):
         gs.condense(system, "hut")

@@ -640,7 +640,7 @@ def test_updates_that_leave_the_range_of_numbers_leave_the_factor():
     A = sp.csc_array(np.diag([1e308, 2.0]))
     factor = gs.cholesky(A)
     for c in (np.array([0.0, 1e200]), np.array([1e154, 0.0])):  # products, and sums
-        with pytest.raises(ValueError, match="range of numbers|finite"):
+        with pytest.raises(ValueError, match="overflows|finite"):
             factor.update_inplace(c)
         assert factor(np.array([0.0, 1.0])).tolist() == [0.0, 0.5]
         assert factor.D() == pytest.approx([1e308, 2.0])

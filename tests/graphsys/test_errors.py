@@ -37,11 +37,11 @@ def test_a_missing_extra_is_an_import_error_that_says_what_to_install():
 
 @pytest.mark.parametrize("kind", [UnknownNodeError, UnknownEdgeError])
 def test_an_unknown_label_is_a_key_error_with_a_plain_sentence(kind):
-    error = pickle.loads(pickle.dumps(kind("'z' is no node")))
+    error = pickle.loads(pickle.dumps(kind("'z' is not a node")))
 
     assert type(error) is kind
     assert isinstance(error, KeyError)
-    assert str(error) == "'z' is no node"
+    assert str(error) == "'z' is not a node"
     assert str(kind()) == ""
 
 

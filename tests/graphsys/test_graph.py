@@ -323,7 +323,7 @@ def test_a_nodelist_has_one_label_for_each_row_of_an_adjacency():
 def test_unknown_nodes_and_edges_are_named_in_a_plain_sentence(path):
     with pytest.raises(UnknownNodeError) as unknown_node:
         path.node("z")
-    with pytest.raises(UnknownNodeError, match=r"\['a'\] is no node"):
+    with pytest.raises(UnknownNodeError, match=r"\['a'\] is not a node"):
         path.node(["a"])
     with pytest.raises(UnknownEdgeError) as unknown_edge:
         path.edge_at(2, 0)
@@ -356,7 +356,7 @@ def test_nodes_without_labels_are_found_by_number_without_a_table():
         with pytest.raises(UnknownNodeError):
             graph.node(label)
     for label in ([2], np.array([2])):
-        with pytest.raises(UnknownNodeError, match="no node"):
+        with pytest.raises(UnknownNodeError, match="not a node"):
             graph.node(label)
     again = pickle.loads(pickle.dumps(graph))
     assert again.index == graph.index and again.lies_like(graph)

@@ -140,7 +140,7 @@ def test_resistances_of_chosen_pairs(monkeypatch):
         (lambda: edge_resistance(nx.path_graph(2), ebunch=[(0, 9)]),
          nx.NetworkXError, r"\(0, 9\) is not a pair of nodes of G"),
         (lambda: edge_resistance(nx.path_graph(3), ebunch=[(0, 1, 2)]),
-         nx.NetworkXError, "no pair"),
+         nx.NetworkXError, "not a pair"),
         (lambda: edge_resistance(nx.path_graph(2), [(0, 1)]),
          TypeError, "pairs of nodes are ebunch"),
     ],

@@ -289,5 +289,5 @@ def test_systems_and_factors_are_drawn_as_their_symbolic_factorization():
         assert left.get_title() and len(marks(right, "blocks")) >= 9
         plot_graph(one)
     for draw in (plot_fill, plot_graph):
-        with pytest.raises(TypeError, match=r"Graph is no System, .* gs.System\(graph, dims\)"):
+        with pytest.raises(TypeError, match=r"Graph is not a System, .* gs.System\(graph, dims\)"):
             draw(gs.net(3))

@@ -198,7 +198,7 @@ def test_systems_and_factors_of_any_kind_are_explained():
     A = sp.csc_array(np.eye(3))
     for made in (gs.splu(A), gs.cholesky(A)):
         assert gs.explain(made) == gs.explain(made.factor)
-    with pytest.raises(TypeError, match="csc_array is no System, .* gs.System.from_scipy"):
+    with pytest.raises(TypeError, match="csc_array is not a System, .* gs.System.from_scipy"):
         gs.explain(A)
 
 

@@ -210,7 +210,7 @@ def test_join_takes_numbers_of_all_kinds_for_single_rows(dtype):
         assert x.tolist() == [1.0, 2.0, 3.0] and x.dtype == np.result_type(dtype, float)
     with pytest.raises(ValueError, match="node 1 has no vector"):
         system.join({0: 1.0, 2: 3.0})
-    with pytest.raises(UnknownNodeError, match="7 is no node"):
+    with pytest.raises(UnknownNodeError, match="7 is not a node"):
         system.join({0: 1.0, 1: 2.0, 7: 3.0})
 
 
@@ -372,7 +372,7 @@ def test_what_is_no_dtype_is_refused():
         ({"a": 1.0, "b": 1.0}, ValueError, r"node 'b' has shape \(\)"),
         ({"a": [[1.0, 2.0]], "b": [1.0, 2.0]}, ValueError, r"'b' has shape \(2,\).* \(2, 2\)"),
         ({"a": 1.0, "b": ["1", "2"]}, TypeError, "vector of node 'b' is not an array of numbers"),
-        ({"a": 1.0, "b": [1.0, 2.0], "z": 1.0}, UnknownNodeError, "'z' is no node"),
+        ({"a": 1.0, "b": [1.0, 2.0], "z": 1.0}, UnknownNodeError, "'z' is not a node"),
     ],
 )
 def test_a_bad_vector_is_refused_by_label(hand, x, error, sentence):
