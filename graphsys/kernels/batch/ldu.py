@@ -14,6 +14,7 @@ from graphsys.kernels.base.layout import (
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
+    ORDER_AT,
     PANEL_FIELDS,
     ROWS,
     SHORT,
@@ -39,7 +40,7 @@ from graphsys.kernels.blocks.batch_blocks import (
     raise_lanes,
     subtract_lanes,
 )
-from graphsys.kernels.blocks.blocks import any_beyond
+from graphsys.kernels.blocks.blocks import any_beyond, copy_block
 from graphsys.kernels.blocks.prefetch import LINE, is_far
 from graphsys.kernels.blocks.supernodes import (
     FINE,
@@ -113,7 +114,10 @@ def _clear(arena, first, length):
 
 @kernel
 def _load(program, table, place, values, first, stride, magnitude, arena, base):
-    """Panels <- their blocks, listed in the schedule at ``place``; returns the next place."""
+    """Panels <- their blocks, listed in the schedule at ``place``; returns the next place.
+
+    A stride of 0 means that values hold eight systems side by side.
+    """
     panels = table[place]
     place += 1
     for _ in range(panels):
@@ -125,10 +129,16 @@ def _load(program, table, place, values, first, stride, magnitude, arena, base):
                 _clear(arena, base + LANES * program[at + 4], LANES * p * q)
         at = table[place + 3]
         for _ in range(table[place + 2]):
-            load_lanes(
-                arena, base + LANES * program[at + 3], program[at + 4],
-                values, first + program[at], stride, program[at + 1], program[at + 2],
-            )  # fmt: skip
+            to, rows, columns = base + LANES * program[at + 3], program[at + 1], program[at + 2]
+            if stride > 0:
+                load_lanes(
+                    arena, to, program[at + 4], values, first + program[at], stride, rows, columns
+                )  # fmt: skip
+            else:
+                copy_block(
+                    arena, to, LANES * program[at + 4], values, LANES * program[at], LANES * rows,
+                    LANES * rows, columns,
+                )  # fmt: skip
             at += LOAD_FIELDS
         _given_magnitudes(program, table[place], magnitude, arena, base)
         place += 4
@@ -178,6 +188,65 @@ def pass_over(values, first, last):
 
 
 @kernel
+def factorize_eight(
+    # Tables:
+    program,
+    table,
+    # In:
+    values,
+    first,
+    stride,
+    columns,
+    # Work:
+    magnitude,
+    x,
+    # Out:
+    arena,
+    base,
+    ratio,
+    system,
+):
+    """Factors of one group, the systems from ``system`` on; where columns > 0, x <- L^-1 x.
+
+    The first system is at ``values[first]``, the next ones ``stride`` after one another. A stride
+    of 0 means that each entry is a vector of eight systems.
+    """
+    symmetric, work_at = program[SYMMETRIC] != 0, base + LANES * program[WORK_AT]
+    for i in range(magnitude.size):
+        magnitude[i] = 0.0
+    for lane in range(system, system + LANES):
+        ratio[lane] = 1.0
+    place = 0
+    for s in range(program[SUPERNODES]):
+        place = _load(program, table, place, values, first, stride, magnitude, arena, base)
+        panel = program[program[STARTS_AT] + s]
+        targets, target_at = targets_of(program, s)
+        eliminate_supernode(
+            program, panel, arena, base, magnitude, LANES, work_at, (ratio, system),
+            _invert, _scale, _keep, subtract_lanes, raise_lanes,
+        )  # fmt: skip
+        if columns > 0:
+            forward_eight(program, panel, arena, base, columns, x)
+        for _ in range(targets):
+            target_at = _update(
+                program, target_at, panel, base, symmetric, magnitude, work_at, arena
+            )
+
+
+@kernel
+def solve_eight(program, arena, b, x, out):
+    """out <- A^-1 b with the factors of `factorize_eight`; both hold a vector for each row."""
+    rows, order = program[ROWS], program[ORDER_AT]
+    for i in range(rows):
+        copy_block(x, LANES * i, LANES, b, LANES * program[order + i], LANES, LANES, 1)
+    for s in range(program[SUPERNODES]):
+        forward_eight(program, program[program[STARTS_AT] + s], arena, 0, 1, x)
+    backward_eight(program, arena, 0, 1, x)
+    for i in range(rows):
+        copy_block(out, LANES * program[order + i], LANES, x, LANES * i, LANES, LANES, 1)
+
+
+@kernel
 def factorize_groups(
     # Tables:
     program,
@@ -208,37 +277,20 @@ def factorize_groups(
     as in `growth`. ``magnitude`` is for ``2 rows`` vectors; ``table`` is from `schedule`.
     """
     nnz, rows = values.size // count, program[ROWS]
-    symmetric = program[SYMMETRIC] != 0
     far = is_far(values.size, values) and nnz > 0
     for g in range(first_group, last_group):
         system = min(LANES * g, count - LANES)
         base = 0 if columns > 0 else LANES * g * program[ARENA_TOTAL]
-        work_at = base + LANES * program[WORK_AT]
         if far:
             # The processor foresees one stream, not blocks of eight systems here and there. The sum
             # is of no use, but would not be computed if it went nowhere.
             arena[base] = pass_over(values, system * nnz, (system + LANES) * nnz)
         if columns > 0:
             gather_eight(program, b, system * rows * columns, rows * columns, columns, x)
-        for i in range(magnitude.size):
-            magnitude[i] = 0.0
-        for lane in range(system, system + LANES):
-            ratio[lane] = 1.0
-        place = 0
-        for s in range(program[SUPERNODES]):
-            place = _load(program, table, place, values, system * nnz, nnz, magnitude, arena, base)
-            panel = program[program[STARTS_AT] + s]
-            targets, target_at = targets_of(program, s)
-            eliminate_supernode(
-                program, panel, arena, base, magnitude, LANES, work_at, (ratio, system),
-                _invert, _scale, _keep, subtract_lanes, raise_lanes,
-            )  # fmt: skip
-            if columns > 0:
-                forward_eight(program, panel, arena, base, columns, x)
-            for _ in range(targets):
-                target_at = _update(
-                    program, target_at, panel, base, symmetric, magnitude, work_at, arena
-                )
+        factorize_eight(
+            program, table, values, system * nnz, nnz, columns, magnitude, x, arena, base, ratio,
+            system,
+        )  # fmt: skip
         lane_growth(program, magnitude, growth, system)
         if columns > 0:
             backward_eight(program, arena, base, columns, x)
