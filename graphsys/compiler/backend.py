@@ -161,7 +161,7 @@ class Callee(Linked):
     def __init__(self, dispatcher, kernel, arguments):
         compiled = dispatcher.overloads[arguments]
         result = types.unliteral(compiled.signature.return_type)
-        if isinstance(kernel, Lazy) and result != _result_of(kernel):
+        if isinstance(kernel, Lazy) and result != _result_of(kernel, arguments):
             raise TypeError(f"{kernel!r} returns {result}, not {kernel.result}")
         self.symbol, self.library = compiled.fndesc.llvm_func_name, compiled.library
         self.file = kernel.file_of(_text(arguments), "kernel")
@@ -225,8 +225,22 @@ class LazyCallee:
         return result
 
 
-def _result_of(kernel):
-    return type_of(words_of(kernel.result)[0])
+def _result_of(kernel, arguments):
+    """Type of a lazy kernel's result; where arguments hold lanes, numbers of the result do, too."""
+    result = type_of(words_of(kernel.result)[0])
+    found = (kind.of_lanes for kind in _parts(arguments) if hasattr(kind, "of_lanes"))
+    of_lanes = next(found, None)
+    return result if of_lanes is None else of_lanes(result)
+
+
+def _parts(kinds):
+    """All types in some types: of arrays and pointers, and in tuples."""
+    for kind in kinds:
+        yield kind
+        if isinstance(kind, types.BaseTuple):
+            yield from _parts(kind)
+        elif isinstance(kind, (types.Array, types.CPointer)):
+            yield kind.dtype
 
 
 def _make_lazy(dispatcher, kernel):
@@ -238,7 +252,7 @@ def _make_lazy(dispatcher, kernel):
             return template(arguments, keywords)
         kinds, name = [types.unliteral(kind) for kind in arguments], kernel.__qualname__
         pysig, kinds = dispatcher._compiler.fold_argument_types(kinds, keywords)
-        signature = typing.signature(_result_of(kernel), *kinds)
+        signature = typing.signature(_result_of(kernel, kinds), *kinds)
         return typing.make_concrete_template(name, name, [signature]), pysig, kinds, {}
 
     def get_overload(arguments):

@@ -27,6 +27,10 @@ SOON = 0.01
 _failed = threading.local()
 
 
+class LanesDifferError(ArithmeticError):
+    """Lanes of a kernel would take different branches; its results are of no use."""
+
+
 class Slot:
     """Place of the address of a lazy kernel, compiled for one kind of arguments.
 
@@ -124,6 +128,12 @@ def _raise() -> NoReturn:
     raise IndexError("an index in a kernel is out of bounds") if error is None else error
 
 
+def _differ() -> NoReturn:
+    """Raise that lanes differ; a stub calls this."""
+    raise LanesDifferError("lanes of a kernel would take different branches")
+
+
 _callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_bind)
 llvm.add_symbol("graphsys_bind", ctypes.cast(_callback, ctypes.c_void_p).value)
 llvm.add_symbol("graphsys_raise", id(_raise))
+llvm.add_symbol("graphsys_differ", id(_differ))

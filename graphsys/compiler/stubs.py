@@ -29,6 +29,8 @@ from graphsys.compiler.object_layout import (  # fmt: skip
     WRITEABLE,
 )
 
+#: Status of a kernel whose lanes would take different branches (`LanesDifferError`).
+DIFFER = 2
 BYTE = ir.IntType(8)
 POINTER = BYTE.as_pointer()
 INT, LONG = ir.IntType(32), ir.IntType(64)
@@ -168,10 +170,12 @@ class _Stub:
         builder.call(self.c("PyEval_RestoreThread", ir.VoidType(), POINTER), [thread])
         return found
 
-    def raised(self):
+    def raised(self, status):
         """What Python gets where a kernel ends by an error."""
+        differ = self.builder.icmp_signed("==", status.code, INT(DIFFER))
+        function = self.builder.select(differ, self.object("differ"), self.object("raise"))
         call = self.c("PyObject_CallNoArgs", POINTER, POINTER)
-        return self.builder.call(call, [self.object("raise")])
+        return self.builder.call(call, [function])
 
     def end(self, itself, given, count):
         """Hand arguments that do not fit to what Python hands as ``self``."""
@@ -225,7 +229,7 @@ def add_stub(module, name, context, fndesc, signature, kinds):
     ]
     status, result = stub.call(fndesc, signature, values)
     with builder.if_then(status.is_error, likely=False):
-        builder.ret(stub.raised())
+        builder.ret(stub.raised(status))
     builder.ret(stub.result(result, signature.return_type))
     stub.end(itself, given, count)
 
@@ -258,7 +262,7 @@ def add_solution_stub(module, name, context, fndesc, signature, kinds):
     drop = stub.c("Py_DecRef", ir.VoidType(), POINTER)
     with builder.if_then(status.is_error, likely=False):
         builder.call(drop, [new])
-        builder.ret(stub.raised())
+        builder.ret(stub.raised(status))
     with builder.if_then(builder.icmp_signed("!=", result, LONG(0)), likely=False):
         builder.call(drop, [new])
         builder.ret(stub.result(None, types.none))
