@@ -152,7 +152,7 @@ class Workspace:
     def _step_in(self, graph: tuple[Any, ...]) -> None:
         """Arguments of steps of order 2."""
         self.step_solver = (
-            *self.solver, settling_columns(self.plan, self.work),
+            *self.solver, settling_columns(self.plan, self.work), None,
             *(graph if self.plan[layout.CONTACTS] > 0 else ()),
         )  # fmt: skip
         self.step_tables = (self.plan, self.constant, self.program)

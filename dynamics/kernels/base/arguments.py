@@ -122,6 +122,7 @@ class Solver(NamedTuple):
     columns: Any  # right-hand sides of `delassus` side by side; None without contacts
     matrix: Any  # tables of the block graph; empty without contacts
     planar: Any  # `Planar`
+    schedule: Any  # of the factorization of eight side by side; None of one: see `lanes`
 
 
 @record

@@ -28,9 +28,10 @@ else:
             first, second, length = (
                 context.cast(builder, arguments[k], kinds[k], types.int64) for k in (1, 3, 4)
             )
+            step = context.get_abi_sizeof(context.get_data_type(kinds[0].dtype))
             here = builder.gep(place_of(context, builder, kinds[0], arguments[0]), [first])
             there = builder.gep(place_of(context, builder, kinds[2], arguments[2]), [second])
-            cgutils.raw_memcpy(builder, there, here, length, 8)
+            cgutils.raw_memcpy(builder, there, here, length, step)
             return context.get_dummy_value()
 
         return types.none(source, at, target, to, count), generate

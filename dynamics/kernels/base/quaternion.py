@@ -6,6 +6,7 @@ Functions take and give tuples of numbers, so that LLVM keeps them in registers.
 import math
 
 from dynamics.kernels.base.jit import kernel, natural
+from dynamics.kernels.base.lanes import some
 
 #: Error of |q|^2 whose square is less than rounding.
 NEARLY = 1e-8
@@ -39,7 +40,7 @@ def normalized(q):
 def renormalized(q):
     """q / |q|, quickly where only rounding errors are to be taken out."""
     square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
-    if abs(square - 1.0) > NEARLY:
+    if some(abs(square - 1.0) > NEARLY):
         return normalized(q)
     scale = 1.5 - 0.5 * square
     return q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale

@@ -25,17 +25,6 @@ def first_number(context, builder, signature, arguments, i):
     return builder.gep(first, [at])
 
 
-def place_of_numbers(context, builder, signature, arguments, i):
-    """`first_number` of a vector."""
-    first = first_number(context, builder, signature, arguments, i)
-    return builder.bitcast(first, registers.VECTOR.as_pointer())
-
-
-def _lanes(builder, six_lanes):
-    """The six numbers one by one."""
-    return [builder.extract_element(six_lanes, ir.Constant(ir.IntType(32), i)) for i in range(6)]
-
-
 if CHECKED:
 
     @kernel
@@ -151,110 +140,106 @@ else:
 
         return registers.six(), generate
 
+    def sixes(emit, *kinds):
+        """Signature and code of an intrinsic of the sixes ``emit(builder, *values)`` makes.
+
+        `kinds` are those of the arguments: numbers, sixes, and pairs of an array and a place.
+        """
+        result = registers.six_of(kinds)
+
+        def generate(context, builder, signature, arguments):
+            values = registers.values_of(context, builder, signature.args, arguments, result)
+            made = [emit(builder, *one) for one in zip(*values)]
+            return registers.joined(builder, made, result)
+
+        return result(*kinds), generate
+
     def fused(builder, sums, scale, a):
         """Sums + scale a, fused."""
-        vector = registers.VECTOR
-        lanes = ir.Constant(vector, ir.Undefined)
-        for i in range(6):
-            lanes = builder.insert_element(lanes, scale, ir.Constant(ir.IntType(32), i))
-        kind = ir.FunctionType(vector, [vector] * 3)
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.fmuladd.v6f64")
-        return builder.call(function, [lanes, a, sums])
+        kind = ir.FunctionType(a.type, [a.type] * 3)
+        name = f"llvm.fmuladd.v{a.type.count}f64"
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        return builder.call(function, [scale, a, sums])
+
+    def added(builder, sums, a, b):
+        """Sums + a b."""
+        return builder.fadd(sums, builder.fmul(a, b))
 
     @intrinsic
     def plus(typing, sums, scale, x, at):
         """Sums + scale x[at:at + 6]."""
-
-        def generate(context, builder, signature, arguments):
-            place = place_of_numbers(context, builder, signature, arguments, 2)
-            return fused(builder, arguments[0], arguments[1], builder.load(place, align=8))
-
-        return registers.six(registers.six, types.float64, x, at), generate
+        return sixes(fused, sums, scale, x, at)
 
     @intrinsic
     def plus_multiple(typing, sums, scale, a):
         """Sums + scale a."""
-
-        def generate(context, builder, signature, arguments):
-            return fused(builder, *arguments)
-
-        return registers.six(registers.six, types.float64, registers.six), generate
+        return sixes(fused, sums, scale, a)
 
     @intrinsic
     def add(typing, r, at, sums):
         """r[at:at + 6] <- r[at:at + 6] + sums."""
 
         def generate(context, builder, signature, arguments):
-            place = place_of_numbers(context, builder, signature, arguments, 0)
-            held = builder.load(place, align=8)
-            builder.store(builder.fadd(held, arguments[2]), place, align=8)
+            result = registers.six_of(signature.args)
+            places = registers.places_of(context, builder, signature, arguments, 0, result)
+            (values,) = registers.values_of(
+                context, builder, signature.args[2:], arguments[2:], result
+            )
+            for place, value in zip(places, values):
+                held = builder.load(place, align=8)
+                builder.store(builder.fadd(held, value), place, align=8)
             return context.get_dummy_value()
 
-        return types.none(r, at, registers.six), generate
+        return types.none(r, at, sums), generate
 
     @intrinsic
     def put(typing, r, at, sums):
         """r[at:at + 6] <- sums."""
 
         def generate(context, builder, signature, arguments):
-            place = place_of_numbers(context, builder, signature, arguments, 0)
-            builder.store(arguments[2], place, align=8)
+            result = registers.six_of(signature.args)
+            places = registers.places_of(context, builder, signature, arguments, 0, result)
+            (values,) = registers.values_of(
+                context, builder, signature.args[2:], arguments[2:], result
+            )
+            for place, value in zip(places, values):
+                builder.store(value, place, align=8)
             return context.get_dummy_value()
 
-        return types.none(r, at, registers.six), generate
+        return types.none(r, at, sums), generate
 
     @intrinsic
     def load_six(typing, x, at):
         """x[at:at + 6]."""
-
-        def generate(context, builder, signature, arguments):
-            return builder.load(
-                place_of_numbers(context, builder, signature, arguments, 0), align=8
-            )
-
-        return registers.six(x, at), generate
+        return sixes(lambda builder, value: value, x, at)
 
     @intrinsic
     def minus(typing, a, b):
         """a - b."""
-
-        def generate(context, builder, signature, arguments):
-            return builder.fsub(arguments[0], arguments[1])
-
-        return registers.six(registers.six, registers.six), generate
+        return sixes(lambda builder, one, two: builder.fsub(one, two), a, b)
 
     @intrinsic
     def multiplied(typing, sums, a, b):
         """Sums + a b, one by one."""
-
-        def generate(context, builder, signature, arguments):
-            return builder.fadd(arguments[0], builder.fmul(arguments[1], arguments[2]))
-
-        return registers.six(registers.six, registers.six, registers.six), generate
+        return sixes(added, sums, a, b)
 
     @intrinsic
     def products(typing, sums, x, at, y, bt):
         """Sums + x[at:at + 6] y[bt:bt + 6], one by one."""
-
-        def generate(context, builder, signature, arguments):
-            places = [place_of_numbers(context, builder, signature, arguments, i) for i in (1, 3)]
-            left, right = (builder.load(place, align=8) for place in places)
-            return builder.fadd(arguments[0], builder.fmul(left, right))
-
-        return registers.six(registers.six, x, at, y, bt), generate
+        return sixes(added, sums, x, at, y, bt)
 
     @intrinsic
     def largest(typing, most, a):
         """max(most, |a|), one by one."""
 
-        def generate(context, builder, signature, arguments):
-            kind = ir.FunctionType(registers.VECTOR, [registers.VECTOR])
-            size = cgutils.get_or_insert_function(builder.module, kind, "llvm.fabs.v6f64")
-            row = builder.call(size, [arguments[1]])
-            above = builder.fcmp_ordered(">", row, arguments[0])
-            return builder.select(above, row, arguments[0])
+        def emit(builder, most, a):
+            kind = ir.FunctionType(a.type, [a.type])
+            name = f"llvm.fabs.v{a.type.count}f64"
+            size = cgutils.get_or_insert_function(builder.module, kind, name)
+            row = builder.call(size, [a])
+            return builder.select(builder.fcmp_ordered(">", row, most), row, most)
 
-        return registers.six(registers.six, registers.six), generate
+        return sixes(emit, most, a)
 
     @kernel
     def larger(most, x, at):
@@ -266,24 +251,26 @@ else:
         """Sum of the six."""
 
         def generate(context, builder, signature, arguments):
-            one, two, three, four, five, last = _lanes(builder, arguments[0])
+            one, two, three, four, five, last = registers.numbers(
+                builder, signature.args[0], arguments[0]
+            )
             first = builder.fadd(builder.fadd(one, two), builder.fadd(three, four))
             return builder.fadd(first, builder.fadd(five, last))
 
-        return types.float64(registers.six), generate
+        return sums.number(sums), generate
 
     @intrinsic
     def most_of(typing, sums):
         """Largest of the six."""
 
         def generate(context, builder, signature, arguments):
-            found = _lanes(builder, arguments[0])
+            found = registers.numbers(builder, signature.args[0], arguments[0])
             while len(found) > 1:
                 one, two = found.pop(0), found.pop(0)
                 found.append(builder.select(builder.fcmp_ordered(">", one, two), one, two))
             return found[0]
 
-        return types.float64(registers.six), generate
+        return sums.number(sums), generate
 
 
 @kernel

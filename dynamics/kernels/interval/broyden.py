@@ -14,6 +14,8 @@ from dynamics.kernels.base.six import inner_product
 
 #: The last change is made longer or shorter by at most this part of the next.
 MOST = 0.5
+#: Least square of a change.
+TINY = 1e-300
 
 
 @kernel
@@ -31,7 +33,7 @@ def accelerate(n, stage, unknowns, stored, held, dx):
         for b in range(0, unknowns, stage):
             top += inner_product(n, held, at + b, dx, b)
             bottom += inner_product(n, held, at + b, held, at + b)
-        part = top / bottom if bottom > 0.0 else 0.0
+        part = top / max(bottom, TINY)
         if j < stored:
             for i in range(unknowns):
                 dx[i] += part * held[at + unknowns + i]

@@ -19,6 +19,7 @@ import math
 
 from dynamics.kernels.base.intervals import keeps_intervals
 from dynamics.kernels.base.jit import kernel, lazy, natural, pointer
+from dynamics.kernels.base.lanes import some, where
 from dynamics.kernels.base.layout import (
     ADDED,
     BODIES,
@@ -132,8 +133,9 @@ def held_by_rows(plan, constant, h, start, end, u):
             c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
             g, g_next, pull = start.g[row], end.g[row], constant[c + PULL]
             moved = g_next - g
-            if abs(moved) > TURN_BACK:
-                moved = h * rate_of(plan, group, row, start.G, u)
+            if some(abs(moved) > TURN_BACK):
+                way = h * rate_of(plan, group, row, start.G, u)
+                moved = where(abs(moved) > TURN_BACK, way, moved)
             # k g g_next / 2
             total += 0.25 * constant[c + STIFFNESS] * (g * g + g_next * g_next - moved * moved)
             if constant[c + GAIN] == 0.0:  # servos hold nothing
@@ -242,14 +244,15 @@ def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info)
     rise = balance - info[LEAST_BALANCE]
     info[LARGEST_RISE] = max(info[LARGEST_RISE], rise)
     bound = abs(settings[ENERGY_SHARE]) * most
-    if change > 0.0 and rise > bound:
-        if rise > bound + unseen(plan, constant, barrier_of(settings, info)):
+    if some((change > 0.0) & (rise > bound)):
+        explained = unseen(plan, constant, barrier_of(settings, info))
+        if (change > 0.0) & (rise > bound + explained):
             if settings[ENERGY_SHARE] > 0.0 or not part.last:
                 return True
             info[UNEXPLAINED_INTERVALS] += 1.0
             rise = 0.0  # warned of: the next rise counts from here
-    if rise <= 0.0:
-        info[LEAST_BALANCE], most = balance, kinetic
+    info[LEAST_BALANCE] = where(rise <= 0.0, balance, info[LEAST_BALANCE])
+    most = where(rise <= 0.0, kinetic, most)
     info[BALANCE], info[MOST_KINETIC], info[HELD] = balance, most, leaving
     return False
 

@@ -3,6 +3,7 @@
 import math
 
 from dynamics.kernels.base.jit import kernel, lazy, natural
+from dynamics.kernels.base.lanes import every, some
 from dynamics.kernels.base.layout import (
     ADDED,
     AJ_AT,
@@ -133,7 +134,7 @@ def stretched(G, at, phi, s):
 def add_dyad(values, at, G, left, right):
     """values[at:at + 36] <- + G[left:left + 6] right^T, by columns."""
     for j in range(6):
-        if right[j] != 0.0:  # turns about an axis have three columns, in a plane one
+        if some(right[j] != 0.0):  # turns about an axis have three columns, in a plane one
             put(values, at + 6 * j, plus(load_six(values, at + 6 * j), right[j], G, left))
 
 
@@ -156,7 +157,7 @@ def damper_slope(constant, h, part, c):
 @kernel
 def slope_of(h, u, t, late, soon, G, G_next, at):
     """soon G + late G_next diag(I, E) of one row and the body whose velocity is u[t:t + 6]."""
-    if late == 0.0:
+    if every(late == 0.0):
         return (
             soon * G[at], soon * G[at + 1], soon * G[at + 2],
             soon * G[at + 3], soon * G[at + 4], soon * G[at + 5],
@@ -213,7 +214,7 @@ def force_slopes(plan, constant, h, part, u, g, G, G_next, values):
                 late += part * steepness(plan, constant, h, row, g)
             elif k < rotors and part > 0.0:
                 soon += kick_slope(plan, constant, h, row, g)
-            if soon == 0.0 and late == 0.0:
+            if every(soon == 0.0) and every(late == 0.0):
                 continue
             for side in range(2):
                 body, at = plan[group + A + side], 12 * row + 6 * side

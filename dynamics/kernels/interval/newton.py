@@ -22,6 +22,7 @@ will do.
 from typing import Any, NamedTuple
 
 from dynamics.kernels.base.jit import kernel, record
+from dynamics.kernels.base.lanes import every, some
 from dynamics.kernels.base.layout import BODIES, ROWS, TWIST
 from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR
 from dynamics.kernels.base.step_info import (
@@ -121,16 +122,16 @@ def make_attempt(evaluate, factorize, suit, solve):
             if not merit < 1e300:
                 return NOT_FINITE
             level = tolerance * max(1.0, fastest(plan, constant, s, x))
-            if (worst <= level or settled) and opened <= closed and age >= 0:
+            if age >= 0 and every(((worst <= level) | settled) & (opened <= closed)):
                 info[ROUGH] = 1.0 if rough else 0.0
                 return iteration
             if rough:
-                fresh = age < 0 or worst * merit**s > level * before**s
+                fresh = age < 0 or some(worst * merit**s > level * before**s)
             else:
-                fresh = age < 0 or merit > KEEP * before
+                fresh = age < 0 or some(merit > KEEP * before)
             fresh = fresh or not suit(plan, constant, equations, solver)
             if fresh:
-                if age == 1 and worst <= level:
+                if age == 1 and every(worst <= level):
                     part_kept = max(LEAST, RELAX * part_kept)
                 rough = rough and age < 0
                 failed = factorize(
@@ -160,10 +161,11 @@ def make_attempt(evaluate, factorize, suit, solve):
                 for i in range(unknowns):
                     x[i] = kept[i] - part * dx[i]
                 worst, opened, merit = evaluate(plan, constant, equations, work)
-                if merit < before or ((worst <= tolerance or settled) and opened <= closed):
+                near = ((worst <= tolerance) | settled) & (opened <= closed)
+                if every((merit < before) | near):
                     break
                 if exact and part == 1.0:
-                    if worst <= NEAR * level and opened <= NEAR * closed:
+                    if every((worst <= NEAR * level) & (opened <= NEAR * closed)):
                         break
                     solve(plan, program, equations, rough, work, solver)
                     for i in range(unknowns):
@@ -171,7 +173,7 @@ def make_attempt(evaluate, factorize, suit, solve):
                         dx[i] = kept[unknowns + i]
                     stored = 0
                     worst, opened, merit = evaluate(plan, constant, equations, work)
-                    if merit < before:
+                    if every(merit < before):
                         break
                 part *= 0.5
                 stored = 0
@@ -182,10 +184,10 @@ def make_attempt(evaluate, factorize, suit, solve):
                     x[i] = kept[i]
                 worst, opened, merit = evaluate(plan, constant, equations, work)
             age += 1
-            if stuck and (drowned or opened > goal.rounded):
+            if stuck and (drowned or some(opened > goal.rounded)):
                 return NOT_CONVERGED
-            hardly = exact and merit > KEEP * before
-            drowned = hardly and worst > level and opened <= goal.rounded
+            hardly = exact and some(merit > KEEP * before)
+            drowned = hardly and some(worst > level) and every(opened <= goal.rounded)
         return NOT_CONVERGED
 
     attempt.__module__, attempt.__qualname__ = evaluate.__module__, attempt.__name__

@@ -13,6 +13,7 @@ loops by `graphsys`.
 
 from dynamics.kernels.base.arguments import Planar
 from dynamics.kernels.base.jit import inlined, kernel, lazy, pointer
+from dynamics.kernels.base.lanes import as_numbers
 from dynamics.kernels.base.layout import (
     BALANCED,
     BODIES,
@@ -39,6 +40,7 @@ from dynamics.kernels.interval.newton import EPS
 from dynamics.kernels.interval.panels import factorize_panels, solve_panels
 from dynamics.kernels.interval.residual import extent
 from graphsys.kernels import factorize, solve
+from graphsys.kernels.batch.ldu import factorize_eight, solve_eight
 
 
 @inlined
@@ -159,7 +161,34 @@ def factorize_system(plan, constant, program, h, whole, solver):
             if failed == 0:
                 return 0
         state[TAKEN] = 0.0
-    return factorize(program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status)
+    return factorize_all(program, solver.schedule, solver)
+
+
+@kernel
+def factorize_all(program, schedule, solver):
+    """Factors of all blocks; 0, or not."""
+    values, magnitude, factors = solver.values, solver.magnitude, solver.factors
+    if schedule is None:
+        return factorize(program, values, 1e-15, magnitude, factors, solver.status)
+    else:
+        ratio = as_numbers(solver.status)
+        factorize_eight(
+            program, schedule, as_numbers(values), 0, 0, 0, as_numbers(magnitude), ratio,
+            as_numbers(factors), 0, ratio, 0,
+        )  # fmt: skip
+        return 0 if solver.status[0] > 1e-15 else 1
+
+
+@kernel
+def solve_all(program, schedule, solver, rhs, solution):
+    """Solution by the factors of all blocks."""
+    if schedule is None:
+        solve(program, solver.factors, rhs, 1, solver.workspace, solution)
+    else:
+        solve_eight(
+            program, as_numbers(solver.factors), as_numbers(rhs), as_numbers(solver.workspace),
+            as_numbers(solution),
+        )  # fmt: skip
 
 
 @inlined
@@ -190,4 +219,4 @@ def solve_system(program, solver, rhs, solution):
     elif planar.program.size > 0 and planar.state[TAKEN] != 0.0:
         solve_in_plane(solver, rhs, solution)
     else:
-        solve(program, solver.factors, rhs, 1, solver.workspace, solution)
+        solve_all(program, solver.schedule, solver, rhs, solution)

@@ -9,6 +9,7 @@ curvature are fitted, and neither grows.
 
 from dynamics.kernels.base.copying import copy_numbers
 from dynamics.kernels.base.jit import inlined, kernel, lazy, pointer
+from dynamics.kernels.base.lanes import some, where
 from dynamics.kernels.base.layout import BODIES, BODY_SIZE, PACE, TWIST
 from dynamics.kernels.base.six import load_six, minus, multiplied, nothing, total_of
 from dynamics.kernels.base.step_info import (
@@ -27,6 +28,8 @@ SLOW = 0.05
 ALIKE = 0.25
 #: Ridge of the least-squares fit: it keeps the parts near those of a parabola.
 RIDGE = 1e-8
+#: Least square of a difference.
+TINY = 1e-300
 
 
 @kernel
@@ -78,11 +81,10 @@ def fit_bend(n, info, x, u, past):
         sum_cx = multiplied(sum_cx, c, left)
     bb, bc, cc = total_of(sum_bb), total_of(sum_bc), total_of(sum_cc)
     bx, cx = total_of(sum_bx), total_of(sum_cx)
-    slope, bend, determinant = 1.0, 0.0, bb * cc - bc * bc
-    if determinant > RIDGE * bb * cc:
-        slope = max(0.0, min(1.0, (cc * bx - bc * cx) / determinant))
-    if cc > 0.0:
-        bend = max(-1.0, min(1.0, (cx - slope * bc) / cc))
+    determinant = bb * cc - bc * bc
+    fitted = max(0.0, min(1.0, (cc * bx - bc * cx) / max(determinant, TINY)))
+    slope = where(determinant > RIDGE * bb * cc, fitted, 1.0)
+    bend = max(-1.0, min(1.0, (cx - slope * bc) / max(cc, TINY)))
     weights = pointer(info, DIFFERENCE_WEIGHTS)
     weights[0], weights[1], weights[2], weights[3] = 1.0, slope, bend, 0.0
 
@@ -108,17 +110,17 @@ def fit(n, info, x, u, past):
     cc, cd, dd = total_of(sum_cc), total_of(sum_cd), total_of(sum_dd)
     ax, bx, cx, dx = total_of(sum_ax), total_of(sum_bx), total_of(sum_cx), total_of(sum_dx)
     # L D L^T of the normal equations
-    tiny, more = 1e-300, 1.0 + RIDGE
-    aa = aa * more + tiny
+    more = 1.0 + RIDGE
+    aa = aa * more + TINY
     l1, l2, l3 = ab / aa, ac / aa, ad / aa
-    bb = bb * more + tiny - l1 * ab
+    bb = bb * more + TINY - l1 * ab
     bc -= l1 * ac
     bd -= l1 * ad
     m2, m3 = bc / bb, bd / bb
-    cc = cc * more + tiny - l2 * ac - m2 * bc
+    cc = cc * more + TINY - l2 * ac - m2 * bc
     cd -= l2 * ad + m2 * bd
     k3 = cd / cc
-    dd = dd * more + tiny - l3 * ad - m3 * bd - k3 * cd
+    dd = dd * more + TINY - l3 * ad - m3 * bd - k3 * cd
     bx -= l1 * ax
     cx -= l2 * ax + m2 * bx
     dx -= l3 * ax + m3 * bx + k3 * cx
@@ -139,10 +141,10 @@ def advance_history(n, h, info, x, u, past):
     u_prev, u_before, u_third = past
     if h > 0.0 and info[LAST_LENGTH] == h:
         if info[EQUAL_LENGTHS] >= DIFFERENCE_WEIGHTS_SIZE:
-            if info[CONTRACTION] > SLOW:
+            if some(info[CONTRACTION] > SLOW):
                 fit_bend(n, info, x, u, past)
             # test_a_compliant_distance_is_an_implicit_spring_that_no_stiffness_upsets
-            elif info[CONTRACTION] > 0.0 or info[EQUAL_LENGTHS] == DIFFERENCE_WEIGHTS_SIZE:
+            elif info[EQUAL_LENGTHS] == DIFFERENCE_WEIGHTS_SIZE or some(info[CONTRACTION] > 0.0):
                 fit(n, info, x, u, past)
         info[EQUAL_LENGTHS] = min(info[EQUAL_LENGTHS] + 1.0, DIFFERENCE_WEIGHTS_SIZE + 1.0)
     elif h < 0.0 and info[LAST_LENGTH] == h:
@@ -172,5 +174,5 @@ def part_of_change(plan, constant, u, past):
         sum_aa, sum_ab = multiplied(sum_aa, a, a), multiplied(sum_ab, a, b)
         sum_bb = multiplied(sum_bb, b, b)
     aa, ab, bb = total_of(sum_aa), total_of(sum_ab), total_of(sum_bb)
-    part = max(0.0, min(1.0, ab / (bb + 1e-300)))
+    part = max(0.0, min(1.0, ab / (bb + TINY)))
     return part if aa - 2.0 * part * ab + part * part * bb <= ALIKE * aa else 0.0

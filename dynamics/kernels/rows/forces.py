@@ -1,6 +1,7 @@
 """Forces on bodies: impulses of springs, dampers, controls and constraints on their momenta."""
 
 from dynamics.kernels.base.jit import kernel, lazy, natural
+from dynamics.kernels.base.lanes import every, where
 from dynamics.kernels.base.layout import (
     BODIES,
     BODY_SIZE,
@@ -154,7 +155,7 @@ def pull(plan, constant, G, g, f):
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
             force = -constant[c + STIFFNESS] * g[row] - constant[c + PULL]
-            if force == 0.0:
+            if every(force == 0.0):
                 continue
             if a < n:
                 add_multiple(f, TWIST * a, force, G, 12 * row)
@@ -165,11 +166,8 @@ def pull(plan, constant, G, g, f):
 @kernel
 def bounded(constant, c, force):
     """Force of a control within the limits of its row; NaN stays."""
-    if force < constant[c + LEAST]:
-        return constant[c + LEAST]
-    if force > constant[c + MOST]:
-        return constant[c + MOST]
-    return force
+    force = where(force < constant[c + LEAST], constant[c + LEAST], force)
+    return where(force > constant[c + MOST], constant[c + MOST], force)
 
 
 @kernel

@@ -3,6 +3,7 @@
 import math
 
 from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.lanes import where
 from dynamics.kernels.base.quaternion import cross, dot, rotate
 
 
@@ -32,16 +33,17 @@ def carried(off, rho, slope):
 @kernel
 def logarithm(n, rho):
     """n . phi for phi = log rho, and its derivative with respect to theta_b, J_r(phi)^-T n."""
-    sign = 1.0 if rho[0] >= 0.0 else -1.0
+    sign = where(rho[0] >= 0.0, 1.0, -1.0)
     v = (sign * rho[1], sign * rho[2], sign * rho[3])
     sine = math.sqrt(dot(v, v))
     half = math.atan2(sine, sign * rho[0])
-    scale = 2.0 if sine < 1e-8 else 2.0 * half / sine
+    over = 1.0 / max(sine, 1e-8)
+    scale = where(sine < 1e-8, 2.0, 2.0 * half * over)
     phi = (scale * v[0], scale * v[1], scale * v[2])
     # (1 - (phi/2) cot(phi/2)) / phi^2, by its series near 0
-    c = 1.0 / 12.0 + half * half / 180.0
-    if half > 1e-2:
-        c = (1.0 - half * sign * rho[0] / sine) / (4.0 * half * half)
+    far = max(half, 1e-2)
+    whole = (1.0 - half * sign * rho[0] * over) / (4.0 * far * far)
+    c = where(half > 1e-2, whole, 1.0 / 12.0 + half * half / 180.0)
     one = cross(phi, n)
     two = cross(phi, one)
     slope = (

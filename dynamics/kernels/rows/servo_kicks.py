@@ -14,6 +14,7 @@ Rows that are implicit are taken so where a state keeps no numbers of implicit f
 """
 
 from dynamics.kernels.base.jit import kernel, lazy
+from dynamics.kernels.base.lanes import where
 from dynamics.kernels.base.layout import (
     ALL_ROWS,
     BODIES,
@@ -56,7 +57,7 @@ def add_servo_kicks(plan, constant, scale, aims, g, G, u, r):
                 rate += inner(G, 12 * row + 6, u, TWIST * b)
             free = aims[plan[ALL_ROWS] + row] - stiffness * g[row] - damping * rate
             force = bounded(constant, c, free)
-            g[2 * plan[ALL_ROWS] + row] = 0.0 if force == free else 1.0
+            g[2 * plan[ALL_ROWS] + row] = where(force == free, 0.0, 1.0)
             if a < n:
                 add_multiple(r, TWIST * a, scale * force, G, 12 * row)
             if b < n:
@@ -66,6 +67,5 @@ def add_servo_kicks(plan, constant, scale, aims, g, G, u, r):
 @kernel
 def kick_slope(plan, constant, h, row, g):
     """Change of a row's impulse at the start of an interval by its rate; 0 where it is cut."""
-    if g[2 * plan[ALL_ROWS] + row] != 0.0:
-        return 0.0
-    return 0.5 * h * constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + IMPLICIT_DAMPING]
+    slope = 0.5 * h * constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + IMPLICIT_DAMPING]
+    return where(g[2 * plan[ALL_ROWS] + row] != 0.0, 0.0, slope)

@@ -19,6 +19,7 @@ rows.
 """
 
 from dynamics.kernels.base.jit import kernel, lazy
+from dynamics.kernels.base.lanes import where
 from dynamics.kernels.base.layout import (
     ALL_ROWS,
     BODIES,
@@ -81,7 +82,7 @@ def store_forces(plan, constant, h, g, g_next, stiff):
             at = KEPT * (row - first_stiff(plan)) + 1
             force, cut = stiff_force(plan, constant, h, row, g, g_next)
             held = g[plan[ALL_ROWS] + row] - constant[c + IMPLICIT_STIFFNESS] * g_next[row]
-            stiff[at], stiff[at + 1] = force if cut != 0.0 else held, 1.0 - cut
+            stiff[at], stiff[at + 1] = where(cut != 0.0, force, held), 1.0 - cut
 
 
 @lazy("None")
@@ -106,7 +107,7 @@ def stiff_force(plan, constant, h, row, g, g_next):
     if constant[c + GAIN] == 0.0:
         return free, 0.0
     force = bounded(constant, c, free)
-    return force, 0.0 if force == free else 1.0
+    return force, where(force == free, 0.0, 1.0)
 
 
 @kernel
@@ -114,9 +115,7 @@ def steepness(plan, constant, h, row, g):
     """h k + c of a row, 0 where its force is cut: what of the impulse changes with its way."""
     c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
     hard = h * constant[c + IMPLICIT_STIFFNESS] + constant[c + IMPLICIT_DAMPING]
-    if hard == 0.0 or g[2 * plan[ALL_ROWS] + row] != 0.0:
-        return 0.0
-    return hard
+    return where(g[2 * plan[ALL_ROWS] + row] != 0.0, 0.0, hard)
 
 
 @lazy("None")

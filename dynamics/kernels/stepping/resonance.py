@@ -11,6 +11,7 @@ dominate that change. The estimate is a mean over all vibrations, below the fast
 """
 
 from dynamics.kernels.base.jit import kernel, lazy
+from dynamics.kernels.base.lanes import every
 from dynamics.kernels.base.layout import (
     BODIES,
     BODY_SIZE,
@@ -43,6 +44,8 @@ TROUBLED = 0.5
 #: Halvings at which steps begin, at most. If all begin with one interval, chains of 200 links take
 #: 1.75 times the factorizations, and their energy grows (tests/dynamics/test_resonance.py).
 MOST = 4
+#: Least mass, so that velocities that do not change have no frequency.
+TINY = 1e-300
 
 
 @kernel
@@ -97,7 +100,7 @@ def squared_frequency(plan, constant, h, node, mu, u, past):
                 pose[POSE * b + 2] + arm[2] - pose[POSE * a + 2],
             )
             stiffness -= geometric_stiffness(matrix, a, force, there, u, past)
-    return h * h * stiffness / mass if mass > 0.0 else 0.0
+    return h * h * stiffness / max(mass, TINY)
 
 
 @kernel
@@ -106,7 +109,7 @@ def choose_halvings(plan, constant, h, failed, node, motion, past, info):
     level = int(info[STEP_HALVINGS])
     if plan[CONTACTS] > 0 or info[EQUAL_LENGTHS] < 3.0:
         return
-    if level == 0 and not failed and info[CONTRACTION] < SLOW:
+    if level == 0 and not failed and every(info[CONTRACTION] < SLOW):
         return
     rate = squared_frequency(plan, constant, h / (1 << level), node, motion.mu, motion.u, past)
     if rate > (TROUBLED if failed else CALM):

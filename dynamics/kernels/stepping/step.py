@@ -15,6 +15,7 @@ from dynamics.kernels.base.arguments import (
 from dynamics.kernels.base.copying import copy_numbers
 from dynamics.kernels.base.intervals import keeps_intervals
 from dynamics.kernels.base.jit import inlined, kernel, lazy, pointer
+from dynamics.kernels.base.lanes import some, where
 from dynamics.kernels.base.layout import (
     ADDED,
     ALL_ROWS,
@@ -295,7 +296,7 @@ def interval(
             )
         else:
             judged = abs(change) > bound
-        if judged:
+        if some(judged):
             residual = (info[VELOCITY_ERROR], info[VIOLATION])
             given_work, error = constraint_work(
                 plan, constant, h, settings[TOLERANCE], barrier_of(settings, info), residual, node,
@@ -308,7 +309,7 @@ def interval(
                 return energy_gained(plan, work.contacts, info)
             if taken > much and part.moving and not contacts and not last:
                 return ENERGY_GAINED  # backwards in time it is given
-            info[LARGEST_WORK] = max(info[LARGEST_WORK], given)
+            info[LARGEST_WORK] = max(info[LARGEST_WORK], where(judged, given, 0.0))
             if given > much:
                 info[UNEXPLAINED_INTERVALS] += 1.0
     complete_node(plan, constant, trial, groups_at_end(plan) if contacts else plan[JOINTS])
@@ -320,7 +321,7 @@ def interval(
         return energy_gained(plan, work.contacts, info)
     if not contacts:
         make_up(plan[BODIES], node, trial, r, motion.p)
-        if not last and turns(plan[BODIES], h, x) > CHECKED_TURN * turn:
+        if not last and some(turns(plan[BODIES], h, x) > CHECKED_TURN * turn):
             if (
                 rotation_energy(plan, constant, program, node, trial, x, solver)
                 > LARGEST_ROTATION_ENERGY
@@ -355,10 +356,11 @@ def arrays_of(plan, state, work, solver, info):
     reached = work[at : at + state.size]
     at += reached.size
     planar, at = planar_of(plan, work, at)
-    values, magnitude, factors, workspace, status, columns = solver[:6]
+    values, magnitude, factors, workspace, status, columns, schedule = solver[:7]
     linear = Solver(
         values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status,
-        rhs=rhs, solution=solution, columns=columns, matrix=solver[6:], planar=planar,
+        rhs=rhs, solution=solution, columns=columns, matrix=solver[7:], planar=planar,
+        schedule=schedule,
     )  # fmt: skip
     scratch = Work(
         x=x, r=pointer(rhs, 0), dx=pointer(solution, 0), kept=kept, kick=kick, given=given,
