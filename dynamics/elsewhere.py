@@ -47,7 +47,7 @@ MODULE = {
     **_same(_QUERY, "FK forwardKinematics forward_kinematics framesForwardKinematics"),
     **_same("dynamics.linearize for a step, dynamics.sensitivity for a motion",
             "grad gradient jacobian mjd_transitionFD transitionFD"),
-    **_same("dynamics.rollouts(model, jobs)", "batch mjx vmap"),
+    **_same("dynamics.rollouts(model, jobs, lanes=True)", "batch mjx vmap"),
     **_same("dynamics.linearize, and the recipes of its gradients in the documentation",
             "jax torch"),
     **_same("dynamics.ProportionalDerivative", "PD PDController PID"),

@@ -135,7 +135,7 @@ def simulate(
         Newton's method. For an event function that returns no finite number. Models with
         ``form="first order"`` support neither accuracy nor events, those of `compose` no accuracy.
     """
-    steps = _steps(model, seconds, every)
+    steps = count_steps(model, seconds, every)
     if accuracy is not None:
         check_accuracy(model, accuracy, start)
     functions = [] if events is None else event_functions(events)
@@ -153,7 +153,7 @@ def simulate(
         )
     if controller is not None:
         inputs.check_function("controller", controller, "state, time")
-    table, outside = _inputs(model, controls, wrenches, steps)
+    table, outside = tables_of_inputs(model, controls, wrenches, steps)
     put_in = table if controller is None else np.zeros((steps, model.n_controls))
     check_start(model, state)
     state = placed(model, state)
@@ -236,7 +236,7 @@ def simulate(
             _end_bar(progress)
             states[-1], intervals[-1] = ended.data, ended.interval
         put_in = put_in if used is None else put_in[: max(1, done + first)]
-        trajectory = Trajectory(model, time, states[chosen], put_in, _what(totals, done, info))
+        trajectory = Trajectory(model, time, states[chosen], put_in, summary_of(totals, done, info))
         trajectory.intervals, trajectory.events = intervals[chosen], _events(found, search)
         whole = done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0
         if whole and ended is None and (limited is None or limited.explicit is None):
@@ -246,8 +246,8 @@ def simulate(
         beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
         if beyond and stopped is None:
             gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
-            _warn(trajectory, beyond + first, every, float(gain))
-        _warn_of_contacts(trajectory)
+            warn_of_energy(trajectory, beyond + first, every, float(gain))
+        warn_of_contacts(trajectory)
         if stopped is None and done < run_steps and ended is None:
             stopped = _failure(model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
@@ -308,7 +308,7 @@ def _through_near_models(
         columns = [model.near.of(part.pairs).columns for part in parts]
         states = np.concatenate([part.states[:, at] for part, at in zip(parts, columns)])
         put_in = table if used is None else used[: max(1, done)]
-        trajectory = Trajectory(model, time, states, put_in, _what(totals, done, info))
+        trajectory = Trajectory(model, time, states, put_in, summary_of(totals, done, info))
         trajectory.parts, trajectory.intervals = parts, np.concatenate(run.intervals)[chosen]
         trajectory.events = _events(run.events, search)
         if done and done % every == 0 and info[step_info.STATUS] == 0.0 and ended is None:
@@ -316,8 +316,8 @@ def _through_near_models(
         beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
         if beyond and stopped is None:
             gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
-            _warn(trajectory, beyond, every, float(gain))
-        _warn_of_contacts(trajectory)
+            warn_of_energy(trajectory, beyond, every, float(gain))
+        warn_of_contacts(trajectory)
         if stopped is None and done < steps and ended is None:
             stopped = _failure(model.near.named(run.near), call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
@@ -355,7 +355,7 @@ def _records(
     return chosen, time
 
 
-def _what(totals: Float, done: int, info: Float) -> dict[str, Any]:
+def summary_of(totals: Float, done: int, info: Float) -> dict[str, Any]:
     """Summary of a run, see `Trajectory.info`."""
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
     names += ["softened", "less_friction"]
@@ -371,7 +371,7 @@ def _what(totals: Float, done: int, info: Float) -> dict[str, Any]:
     return {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what
 
 
-def _warn(trajectory: Trajectory, step: int, every: int, work: float) -> None:
+def warn_of_energy(trajectory: Trajectory, step: int, every: int, work: float) -> None:
     """Warn of energy that appears first in a step, counted from 1."""
     record = min(-(-step // every), len(trajectory) - 1)
     now, before = trajectory.twists[record], trajectory.twists[max(0, record - 1)]
@@ -379,7 +379,7 @@ def _warn(trajectory: Trajectory, step: int, every: int, work: float) -> None:
     warn_of_gain(trajectory.model, work, time, now, before)
 
 
-def _warn_of_contacts(trajectory: Trajectory) -> None:
+def warn_of_contacts(trajectory: Trajectory) -> None:
     """Warn of steps with less friction, and of impacts that no length resolves."""
     less = trajectory.info["less_friction"]
     if less:
@@ -428,7 +428,7 @@ def _is_discrete(model: Model, start: str) -> bool:
     return start == "discrete"
 
 
-def _steps(model: Model, seconds: float, every: int) -> int:
+def count_steps(model: Model, seconds: float, every: int) -> int:
     check_model(model, "simulate")
     if not isinstance(every, (int, np.integer)):
         raise TypeError(f"every is {every!r}, and must be an integer")
@@ -448,7 +448,7 @@ def _steps(model: Model, seconds: float, every: int) -> int:
     return round(steps / every) * every
 
 
-def _inputs(model: Model, controls: Any, wrenches: Any, steps: int) -> tuple[Float, Float]:
+def tables_of_inputs(model: Model, controls: Any, wrenches: Any, steps: int) -> tuple[Float, Float]:
     table = np.zeros((1, model.n_controls))
     if controls is not None:
         table = inputs.controls_table(model, controls)

@@ -44,6 +44,30 @@ class DoublePendulums:
         dy.rollouts(self.model, self.jobs, threads=threads)
 
 
+def exoskeletons(count, seconds):
+    """Exoskeletons with other torques."""
+    model, state = dy.zoo.exoskeleton()
+    rng = np.random.default_rng(0)
+    torques = 0.1 * rng.normal(size=(count, model.n_controls))
+    return model, [dy.Job(state, seconds, controls=one, every=10) for one in torques]
+
+
+class Lanes:
+    """Eight simulations at once in vector registers, and one after another."""
+
+    params = [["double pendulum", "exoskeleton"], [False, True]]
+    param_names = ("mechanism", "lanes")
+    timeout = 300
+
+    def setup(self, mechanism, lanes):
+        make = pendulums if mechanism == "double pendulum" else exoskeletons
+        self.model, self.jobs = make(64, 2.0)
+        dy.rollouts(self.model, self.jobs[:8], threads=1, lanes=lanes)
+
+    def time_64_jobs_of_2_seconds(self, mechanism, lanes):
+        dy.rollouts(self.model, self.jobs, threads=1, lanes=lanes)
+
+
 class Overhead:
     def setup(self):
         self.model, self.jobs = pendulums(256, 0.01)

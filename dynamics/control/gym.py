@@ -17,9 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 import graphsys as gs
 from dynamics import rotation
 from dynamics.control.episode_run import EpisodeRun, begun
+from dynamics.control.lane_episodes import LaneEpisodes
 from dynamics.display.animation import Sketch
 from dynamics.errors import InconsistentStateError, check_model
+from dynamics.kernels.base.lanes import LANES
 from dynamics.kinematics.joint_space import JointSpace
+from dynamics.kinematics.lane_runs import check_lanes
 from dynamics.kinematics.near_run import Part
 from dynamics.parts.sensors import Sensor
 from dynamics.sensors.suite import Sensors, read_side_by_side
@@ -216,6 +219,29 @@ class Task:
             trace.run = run if took == self.skip else None
             trace.part = None if took == self.skip else run.part
         return done
+
+    def advance_in_lanes(
+        self, episodes: LaneEpisodes, states: Float, actions: Float, traces: Sequence[Trace]
+    ) -> NDArray[np.bool_]:
+        """`advance` of up to eight environments side by side.
+
+        Parameters
+        ----------
+        episodes : LaneEpisodes
+            Changed.
+        states, actions, traces
+            As of `advance`.
+
+        Returns
+        -------
+        ndarray of bool, shape (k,)
+        """
+        times = [trace.steps * self.model.timestep for trace in traces]
+        before = [trace.interval for trace in traces]
+        took, intervals = episodes.act(states, actions, times, before)
+        for trace, steps, interval in zip(traces, took.tolist(), intervals):
+            trace.steps, trace.interval = trace.steps + steps, interval
+        return np.asarray(took == self.skip)
 
     def look(
         self, states: Float, actions: Float, traces: Sequence[Trace]
@@ -452,10 +478,22 @@ class MechanismVectorEnv(VectorEnv):
         At least 1.
     threads : int, optional
         At least 1; after `close` there is one.
+    lanes : bool, optional
+        Simulate eight environments at once in each thread, one in each lane of the vector
+        registers: see `dynamics.rollouts`. It pays where contacts and limits seldom act.
+
+    Raises
+    ------
+    TypeError
+        For what is no `Task`.
+    ValueError
+        For numbers that are not positive, and where the model has no simulations in lanes.
     """
 
-    def __init__(self, task: Task, num_envs: int, threads: int = 1) -> None:
+    def __init__(self, task: Task, num_envs: int, threads: int = 1, *, lanes: bool = False) -> None:
         _check_task(task)
+        if lanes:
+            check_lanes(task.model)
         for what, count in (("num_envs", num_envs), ("threads", threads)):
             if isinstance(count, bool) or not (isinstance(count, (int, np.integer)) and count >= 1):
                 raise ValueError(f"{what} is {count!r}, and must be an integer of at least 1")
@@ -469,7 +507,10 @@ class MechanismVectorEnv(VectorEnv):
         self._threads = int(threads)
         self._pool = self._started()
         ends = np.linspace(0, num_envs, threads + 1).astype(int)
+        if lanes:
+            ends = np.append(np.arange(0, num_envs, LANES), num_envs)
         self._parts = [slice(a, b) for a, b in zip(ends, ends[1:])]
+        self._lanes = self._groups() if lanes else None
         self._states = np.tile(task.start.data, (num_envs, 1))
         self._counts, self._over = np.zeros(num_envs, int), np.zeros(num_envs, bool)
         self._rngs: list[Any] = [np.random.default_rng() for _ in range(num_envs)]
@@ -502,7 +543,11 @@ class MechanismVectorEnv(VectorEnv):
         before = self._states.copy()
 
         def run(part: slice) -> NDArray[np.bool_]:
-            return self.task.advance(before[part], actions[part], self._traces[part])
+            states, traces = before[part], self._traces[part]
+            if self._lanes is not None:
+                episodes = self._lanes[part.start // LANES]
+                return self.task.advance_in_lanes(episodes, states, actions[part], traces)
+            return self.task.advance(states, actions[part], traces)
 
         done = list(self._pool.map(run, self._parts) if self._pool else map(run, self._parts))
         came = np.concatenate(done)
@@ -525,11 +570,20 @@ class MechanismVectorEnv(VectorEnv):
             self._pool, self._threads = None, 1
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_pool": None}  # threads stay where they are
+        lanes: list[LaneEpisodes] | None = (
+            None if self._lanes is None else []
+        )  # threads and runs stay where they are
+        return {**self.__dict__, "_pool": None, "_lanes": lanes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._pool = self._started()
+        self._lanes = None if self._lanes is None else self._groups()
+
+    def _groups(self) -> list[LaneEpisodes]:
+        """Episodes of each part, in lanes."""
+        task = self.task
+        return [LaneEpisodes(task.model, task.skip, task.most) for _ in self._parts]
 
     def _started(self) -> ThreadPoolExecutor | None:
         """Threads; None where there is one."""

@@ -25,6 +25,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dynamics.errors import UnknownNameError, check_model
+from dynamics.kernels.base.lanes import LANES
+from dynamics.kinematics.lane_runs import check_lanes
 from dynamics.studies.jobs import (
     Found,
     InterruptedJobError,
@@ -55,6 +57,7 @@ def rollouts(
     executor: Executor | None = None,
     *,
     threads: int | None = None,
+    lanes: bool = False,
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> list[Rollout]:
@@ -74,6 +77,12 @@ def rollouts(
         Number of threads without an executor; by default one per core, with 1 no thread is started.
         Simulations without a Python controller run in parallel, because compiled code releases the
         GIL; Python controllers take turns.
+    lanes : bool, optional
+        Simulate eight jobs at once in each thread, one in each lane of the vector registers. This
+        takes 0.3 to 0.6 of the time if contacts and limits seldom act. Jobs must have the same
+        seconds and ``every``; those with a controller, policy, parameters, accuracy or events run
+        one by one, and so do steps in which a contact or a limit may act in any of the eight.
+        Results differ by rounding from those without lanes. The first call compiles for about 20 s.
     seed : int, optional
         Seed from which, with the number of the job, the random numbers of each job follow.
     progress : callable, optional
@@ -94,7 +103,8 @@ def rollouts(
         If a job is not a `Job`, or a process needs the model, and it contains a Python function:
         see `Model`.
     ValueError
-        For a number of threads below 1.
+        For a number of threads below 1, and where the model cannot be simulated in lanes: with
+        ``contacts="auto"``, Python functions, or of another order than 2.
 
     Examples
     --------
@@ -115,8 +125,10 @@ def rollouts(
     count = _cores() if threads is None else threads
     if count < 1:
         raise ValueError(f"threads is {threads}, and must be at least 1")
+    if lanes:
+        check_lanes(model)
     count = min(count, max(1, len(todo)))
-    whole = _Ensemble(model, todo, seed, progress)
+    whole = _Ensemble(model, todo, seed, progress, lanes)
     try:
         if executor is not None:
             whole.spread(executor, _workers(executor), None)
@@ -124,8 +136,9 @@ def rollouts(
             with ThreadPoolExecutor(count) as pool:
                 whole.spread(pool, count, threading.Event())
         else:
-            for i in range(len(todo)):
-                whole.keep([i], run_parcel(model, [whole.job(i)]))
+            for part in whole.parts(1):
+                parcel = [whole.job(i) for i in part]
+                whole.keep(part, run_parcel(model, parcel, None, lanes))
     except KeyboardInterrupt as error:
         error.rollouts = whole.rollouts()  # type: ignore[attr-defined]
         raise
@@ -151,9 +164,15 @@ class _Ensemble:
     """Jobs of one model, and what came of them so far."""
 
     def __init__(
-        self, model: Model, jobs: Sequence[Job], seed: int, progress: Callable[[float], None] | None
+        self,
+        model: Model,
+        jobs: Sequence[Job],
+        seed: int,
+        progress: Callable[[float], None] | None,
+        lanes: bool,
     ) -> None:
         self.model, self.jobs, self.seed, self.progress = model, jobs, seed, progress
+        self.lanes = lanes
         self.results: list[Rollout | None] = [None] * len(jobs)
         self.done = 0
 
@@ -161,6 +180,12 @@ class _Ensemble:
         """Job i and the seed of its random numbers."""
         job = self.jobs[i]
         return job, [self.seed, i] if job.seed is None else [job.seed]
+
+    def parts(self, size: int) -> list[range]:
+        """Numbers of jobs in parts of about a size, in lanes of a multiple of eight."""
+        size = -(-size // LANES) * LANES if self.lanes else size
+        every = range(len(self.jobs))
+        return [every[k : k + size] for k in every[::size]]
 
     def keep(self, numbers: Sequence[int], found: Sequence[Found]) -> None:
         """Keep what came of some jobs; KeyboardInterrupt where an interrupt ended one of them."""
@@ -184,8 +209,7 @@ class _Ensemble:
     def spread(self, executor: Executor, workers: int, stop: threading.Event | None) -> None:
         """Run parcels of jobs on an executor; what is lost with a worker runs once more."""
         size = max(1, -(-len(self.jobs) // (PARCELS * workers)))
-        every = range(len(self.jobs))
-        lost = self._run(executor, [every[k : k + size] for k in every[::size]], stop)
+        lost = self._run(executor, self.parts(size), stop)
         if isinstance(executor, ProcessPoolExecutor):  # once broken, it accepts nothing
             again = [i for i, error in sorted(lost.items()) if isinstance(error, BrokenExecutor)]
             left = {*self._in_new_processes(executor, workers, again), *(lost.keys() - again)}
@@ -200,7 +224,7 @@ class _Ensemble:
         """Run parcels on an executor; what was lost."""
         running: dict[Future[Any], Sequence[int]] = {}
         lost: Lost = {}
-        more = () if stop is None else (stop,)  # threads only: it cannot be pickled
+        more = stop, self.lanes  # events of threads alone: they cannot be pickled
         try:
             for part in parcels:
                 try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import traceback
-from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.interrupts import Stop
+from dynamics.kernels.base.lanes import LANES
 from dynamics.kinematics.near_run import Part
 from dynamics.simulation import Events, simulate
 from dynamics.state import State
+from dynamics.studies.lanes import simulate_in_lanes
 from dynamics.studies.variation import carried, unknown_part, variant
 from dynamics.tables.error_control import Event
 from dynamics.tables.inputs import check_driven
@@ -149,7 +151,10 @@ Found = tuple[Exception | None, Record | None]
 
 
 def run_parcel(
-    model: Model, parcel: Sequence[tuple[Job, list[int]]], stop: threading.Event | None = None
+    model: Model,
+    parcel: Sequence[tuple[Job, list[int]]],
+    stop: threading.Event | None = None,
+    lanes: bool = False,
 ) -> list[Found]:
     """Run some jobs one after the other; an interrupt ends the rest, not what is done.
 
@@ -160,19 +165,58 @@ def run_parcel(
         Each with the seed of its random numbers.
     stop : threading.Event, optional
         Ends runs in this thread, as Ctrl-C does in the main one.
+    lanes : bool, optional
+        Run eight of them side by side, those of one length without a controller or parameters.
     """
-    found: list[Found] = []
+    found = dict[int, Found]()
     with Stop(stop):
-        for job, seed in parcel:
-            try:
-                found.append(_run(model, job, seed))
-            except KeyboardInterrupt as error:
-                before = getattr(error, "trajectory", None)
-                record = None if before is None else _record(before)
-                found.append((InterruptedJobError("interrupted before its end"), record))
+        for numbers in _groups([job for job, _ in parcel], LANES if lanes else 1):
+            group = [parcel[i] for i in numbers]
+            if len(group) > 1:
+                results, interrupted = _run_in_lanes(model, [job for job, _ in group])
+            else:
+                results, interrupted = _run_alone(model, *group[0])
+            found |= zip(numbers, results)
+            if interrupted:
                 break
     rest = InterruptedJobError("interrupted before it began"), None
-    return found + [rest] * (len(parcel) - len(found))
+    return [found.get(i, rest) for i in range(len(parcel))]
+
+
+def _groups(jobs: Sequence[Job], most: int) -> Iterator[list[int]]:
+    """Numbers of jobs that may run in lanes together, and of each of the others."""
+    alike: dict[tuple[float, int], list[int]] = {}
+    for i, job in enumerate(jobs):
+        others = job.controller, job.policy, job.parameters, job.accuracy, job.events
+        if most == 1 or any(one is not None for one in others):
+            yield [i]
+        else:
+            alike.setdefault((job.seconds, job.every), []).append(i)
+    for numbers in alike.values():
+        yield from (numbers[k : k + most] for k in range(0, len(numbers), most))
+
+
+def _run_in_lanes(model: Model, jobs: Sequence[Job]) -> tuple[list[Found], bool]:
+    """Errors and records of up to eight jobs alike, and whether an interrupt ended them."""
+    starts = [pickle.loads(pickle.dumps((job.state, job.controls, job.wrenches))) for job in jobs]
+    motions, interrupted = simulate_in_lanes(model, starts, jobs[0].seconds, jobs[0].every)
+    found: list[Found] = []
+    for error, motion in motions:
+        known = None if error is None else _sendable(error)
+        if interrupted and error is None:
+            known = InterruptedJobError("interrupted before its end")
+        found.append((known, None if motion is None else _record(motion)))
+    return found, interrupted
+
+
+def _run_alone(model: Model, job: Job, seed: list[int]) -> tuple[list[Found], bool]:
+    """`_run` of one job, and whether an interrupt ended it."""
+    try:
+        return [_run(model, job, seed)], False
+    except KeyboardInterrupt as error:
+        before = getattr(error, "trajectory", None)
+        record = None if before is None else _record(before)
+        return [(InterruptedJobError("interrupted before its end"), record)], True
 
 
 def _run(model: Model, job: Job, seed: list[int]) -> Found:
