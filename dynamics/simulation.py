@@ -429,6 +429,25 @@ def _is_discrete(model: Model, start: str) -> bool:
 
 
 def count_steps(model: Model, seconds: float, every: int) -> int:
+    """Steps of a simulation.
+
+    Parameters
+    ----------
+    model : Model
+    seconds : float
+        Rounded to whole steps.
+    every : int
+        Steps between records, of which steps are a multiple.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    TypeError, ValueError
+        For numbers that make no sense.
+    """
     check_model(model, "simulate")
     if not isinstance(every, (int, np.integer)):
         raise TypeError(f"every is {every!r}, and must be an integer")
@@ -449,6 +468,7 @@ def count_steps(model: Model, seconds: float, every: int) -> int:
 
 
 def tables_of_inputs(model: Model, controls: Any, wrenches: Any, steps: int) -> tuple[Float, Float]:
+    """Controls and wrenches of `simulate` as tables of one row for each step, or one for all."""
     table = np.zeros((1, model.n_controls))
     if controls is not None:
         table = inputs.controls_table(model, controls)

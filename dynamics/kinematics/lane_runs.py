@@ -15,17 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout, run_totals, step_info
-from dynamics.kernels.base.jit import CHECKED
+from dynamics.kernels.base.jit import CHECKED, LanesDifferError
 from dynamics.kernels.base.lanes import LANES
 from dynamics.kernels.stepping import side_by_side, step
 from dynamics.kinematics.diagnosis import failure
 from dynamics.state import State
-from graphsys.compiler.lazy_binding import LanesDifferError
 from graphsys.kernels.base.layout import ROWS, WIDEST
 from graphsys.kernels.base.widths import SMALL
 from graphsys.kernels.batch.ldu import schedule
 from graphsys.kernels.batch.substitution import panel_room
-from graphsys.matrix.vectors import aligned
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -272,7 +270,7 @@ class LaneRuns:
 
 
 def _lanes(count: int) -> Float:
-    """Room for so many lanes, filled with 0."""
-    made = aligned(LANES * count, np.dtype(np.float64))
-    made[:] = 0.0
-    return made
+    """Room for so many lanes, filled with 0, each at a multiple of its size."""
+    made = np.zeros(LANES * (count + 1))
+    first = -made.ctypes.data // made.itemsize % LANES
+    return made[first : first + LANES * count]

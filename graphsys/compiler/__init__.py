@@ -27,12 +27,14 @@ module          what belongs there
 """
 
 from graphsys.compiler.kernel import (
+    DIFFER,
     DISABLE_JIT,
     Hint,
     Inlined,
     Interpreted,
     Intrinsic,
     Kernel,
+    LanesDifferError,
     Lazy,
     bind_all,
     compile_all,
@@ -40,12 +42,14 @@ from graphsys.compiler.kernel import (
 from graphsys.compiler.lazy import LazyModule
 
 __all__ = [
+    "DIFFER",
     "DISABLE_JIT",
     "Inlined",
     "Interpreted",
     "Hint",
     "Intrinsic",
     "Kernel",
+    "LanesDifferError",
     "Lazy",
     "LazyModule",
     "bind_all",

@@ -22,6 +22,9 @@ from graphsys.compiler.progress import progress
 #: True under ``NUMBA_DISABLE_JIT=1``: kernels then run as plain Python on the NumPy references.
 DISABLE_JIT = bool(int(os.environ.get("NUMBA_DISABLE_JIT") or 0))
 
+#: Status of a kernel whose lanes would take different branches.
+DIFFER = 2
+
 _lock = RLock()
 _tried = local()
 
@@ -34,6 +37,10 @@ def _unlock() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_unlock)
+
+
+class LanesDifferError(ArithmeticError):
+    """Lanes of a kernel would take different branches; its results are of no use."""
 
 
 class Compiled:

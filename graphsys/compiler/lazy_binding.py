@@ -27,10 +27,6 @@ SOON = 0.01
 _failed = threading.local()
 
 
-class LanesDifferError(ArithmeticError):
-    """Lanes of a kernel would take different branches; its results are of no use."""
-
-
 class Slot:
     """Place of the address of a lazy kernel, compiled for one kind of arguments.
 
@@ -130,6 +126,8 @@ def _raise() -> NoReturn:
 
 def _differ() -> NoReturn:
     """Raise that lanes differ; a stub calls this."""
+    from graphsys.compiler.kernel import LanesDifferError
+
     raise LanesDifferError("lanes of a kernel would take different branches")
 
 

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from graphsys.compiler.kernel import words_of
+from graphsys.compiler.kernel import DIFFER, words_of
 from graphsys.compiler.object_layout import (  # fmt: skip
     ALIGNED,
     C_FLAG,
@@ -29,8 +29,6 @@ from graphsys.compiler.object_layout import (  # fmt: skip
     WRITEABLE,
 )
 
-#: Status of a kernel whose lanes would take different branches (`LanesDifferError`).
-DIFFER = 2
 BYTE = ir.IntType(8)
 POINTER = BYTE.as_pointer()
 INT, LONG = ir.IntType(32), ir.IntType(64)

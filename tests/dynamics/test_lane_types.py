@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dynamics.kernels.base.jit import CHECKED, kernel, pointer
+from dynamics.kernels.base.jit import CHECKED, LanesDifferError, kernel, pointer
 from dynamics.kernels.base.lanes import LANES, as_lanes, as_numbers, every, some, where
 from dynamics.kernels.base.six import (
     add,
@@ -21,7 +21,6 @@ from dynamics.kernels.base.six import (
     put,
     total_of,
 )
-from graphsys.compiler.lazy_binding import LanesDifferError
 from graphsys.matrix.vectors import aligned
 
 pytestmark = pytest.mark.skipif(CHECKED, reason="lanes need compiled kernels")

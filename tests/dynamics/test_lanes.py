@@ -9,7 +9,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.kernels.base import layout
-from dynamics.kernels.base.jit import CHECKED
+from dynamics.kernels.base.jit import CHECKED, bind_all
 from dynamics.kernels.base.lanes import LANES
 from dynamics.kinematics.lane_runs import LaneRuns, check_lanes
 from dynamics.studies.jobs import run_parcel
@@ -320,3 +320,9 @@ def test_environments_of_models_that_have_no_lanes_are_refused():
     other = model.mechanism.finalize(model.timestep, order=4)
     with pytest.raises(ValueError, match="another order"):
         dy.gym.MechanismVectorEnv(dy.gym.Task(other, nothing), 8, lanes=True)
+
+
+def test_all_kernels_of_a_step_compile_for_lanes():
+    model, jobs = pendulums(8)
+    dy.rollouts(model, jobs, threads=1, lanes=True)
+    bind_all()  # also what this model does not need: springs, tendons, loops

@@ -12,6 +12,7 @@ KERNELS_MAY_IMPORT = (
     "numba",
     "llvmlite",
     "math",
+    "operator",
     "ctypes",
     "typing",
     "graphsys.kernels",

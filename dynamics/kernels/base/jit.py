@@ -7,7 +7,9 @@ that they call are written as for arrays, but use no sizes and no slices: ``poin
 """
 
 from graphsys.kernels.base.jit import (
+    DIFFER,
     DISABLE_JIT,
+    LanesDifferError,
     LazyModule,
     bind_all,
     cgutils,
@@ -23,7 +25,9 @@ from graphsys.kernels.base.pointers import CHECKED, place_of, pointer
 
 __all__ = [
     "CHECKED",
+    "DIFFER",
     "DISABLE_JIT",
+    "LanesDifferError",
     "LazyModule",
     "bind_all",
     "cgutils",

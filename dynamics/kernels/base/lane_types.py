@@ -15,7 +15,7 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import lower_builtin, lower_cast, models, register_model
 
-from graphsys.compiler.stubs import DIFFER
+from dynamics.kernels.base.jit import DIFFER
 
 COUNT = 8
 VECTOR = ir.VectorType(ir.DoubleType(), COUNT)

@@ -40,8 +40,8 @@ if CHECKED:
 
     @inlined
     def as_lanes(x):
-        """Refuse: lanes are compiled."""
-        raise NotImplementedError("lanes need compiled kernels")
+        """x: there are no lanes."""
+        return x
 
     as_numbers = as_lanes
 
@@ -115,5 +115,11 @@ else:
 
     @intrinsic
     def as_numbers(typing, x):
-        """An array of lanes as one of numbers."""
-        return _viewed(x, types.float64, ir.DoubleType())
+        """An array of lanes, or the place of one, as that of numbers."""
+        if isinstance(x, types.Array):
+            return _viewed(x, types.float64, ir.DoubleType())
+
+        def generate(context, builder, signature, arguments):
+            return builder.bitcast(arguments[0], ir.DoubleType().as_pointer())
+
+        return types.CPointer(types.float64)(x), generate

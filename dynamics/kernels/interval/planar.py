@@ -11,7 +11,7 @@ Convergence is always that of all residuals. Trees are factorized in panels (`in
 loops by `graphsys`.
 """
 
-from dynamics.kernels.base.arguments import Planar
+from dynamics.kernels.base.arguments import Planar, Solver
 from dynamics.kernels.base.jit import inlined, kernel, lazy, pointer
 from dynamics.kernels.base.lanes import as_numbers
 from dynamics.kernels.base.layout import (
@@ -144,60 +144,73 @@ def solve_in_plane(solver, rhs, solution):
 
 
 @inlined
+def numbers_of(solver):
+    """The solver without lanes: for branches that are compiled for lanes, but not taken there."""
+    planar = solver.planar
+    values, rhs, solution = as_numbers(solver.values), as_numbers(solver.rhs), solver.solution
+    return Solver(
+        values=values, magnitude=as_numbers(solver.magnitude), factors=as_numbers(solver.factors),
+        workspace=as_numbers(solver.workspace), status=as_numbers(solver.status), rhs=rhs,
+        solution=as_numbers(solution), columns=solver.columns, matrix=solver.matrix,
+        planar=Planar(
+            table=planar.table, program=planar.program, state=as_numbers(planar.state),
+            values=as_numbers(planar.values), rhs=as_numbers(planar.rhs),
+            solution=as_numbers(planar.solution), panels=as_numbers(planar.panels),
+        ),
+        schedule=None,
+    )  # fmt: skip
+
+
+@inlined
 def factorize_system(plan, constant, program, h, whole, solver):
     """Factors of the matrix, of its blocks in the plane if the right-hand side lies there.
 
     0, or not. ``whole``: in any case all blocks.
     """
-    planar = solver.planar
-    state, table = planar.state, planar.table
-    if planar.program.size > 0:
-        state[TAKEN] = 1.0
-        if not whole and in_plane(plan, constant, h, table, state, pointer(solver.rhs, 0)):
-            if table[PANEL_GROUPS] > 0:
-                failed = factorize_in_panels(table, pointer(solver.values, 0), planar.panels)
-            else:
-                failed = factorize_in_plane(solver)
-            if failed == 0:
-                return 0
-        state[TAKEN] = 0.0
-    return factorize_all(program, solver.schedule, solver)
+    return factorize_with(plan, constant, program, h, whole, solver.schedule, solver)
 
 
 @kernel
-def factorize_all(program, schedule, solver):
-    """Factors of all blocks; 0, or not."""
-    values, magnitude, factors = solver.values, solver.magnitude, solver.factors
+def factorize_with(plan, constant, program, h, whole, schedule, solver):
+    """`factorize_system`; eight matrices side by side if there is a schedule."""
+    one = numbers_of(solver)
     if schedule is None:
-        return factorize(program, values, 1e-15, magnitude, factors, solver.status)
+        planar = one.planar
+        state, table = planar.state, planar.table
+        if planar.program.size > 0:
+            state[TAKEN] = 1.0
+            if not whole and in_plane(plan, constant, h, table, state, pointer(one.rhs, 0)):
+                if table[PANEL_GROUPS] > 0:
+                    failed = factorize_in_panels(table, pointer(one.values, 0), planar.panels)
+                else:
+                    failed = factorize_in_plane(one)
+                if failed == 0:
+                    return 0
+            state[TAKEN] = 0.0
+        return factorize(program, one.values, 1e-15, one.magnitude, one.factors, one.status)
     else:
-        ratio = as_numbers(solver.status)
         factorize_eight(
-            program, schedule, as_numbers(values), 0, 0, 0, as_numbers(magnitude), ratio,
-            as_numbers(factors), 0, ratio, 0,
+            program, schedule, one.values, 0, 0, 0, one.magnitude, one.workspace, one.factors, 0,
+            one.status, 0,
         )  # fmt: skip
         return 0 if solver.status[0] > 1e-15 else 1
-
-
-@kernel
-def solve_all(program, schedule, solver, rhs, solution):
-    """Solution by the factors of all blocks."""
-    if schedule is None:
-        solve(program, solver.factors, rhs, 1, solver.workspace, solution)
-    else:
-        solve_eight(
-            program, as_numbers(solver.factors), as_numbers(rhs), as_numbers(solver.workspace),
-            as_numbers(solution),
-        )  # fmt: skip
 
 
 @inlined
 def suit(plan, constant, h, solver):
     """Whether the factors are for the right-hand side: those in the plane may not be."""
-    planar = solver.planar
-    if planar.program.size > 0 and planar.state[TAKEN] != 0.0:
-        rhs = pointer(solver.rhs, 0)
-        return in_plane(plan, constant, h, planar.table, planar.state, rhs)
+    return suit_with(plan, constant, h, solver.schedule, solver)
+
+
+@kernel
+def suit_with(plan, constant, h, schedule, solver):
+    """`suit`; eight matrices side by side if there is a schedule."""
+    if schedule is None:
+        one = numbers_of(solver)
+        planar = one.planar
+        if planar.program.size > 0 and planar.state[TAKEN] != 0.0:
+            rhs = pointer(one.rhs, 0)
+            return in_plane(plan, constant, h, planar.table, planar.state, rhs)
     return True
 
 
@@ -213,10 +226,20 @@ def in_panels(solver):
 @inlined
 def solve_system(program, solver, rhs, solution):
     """Solution by the factors of `factorize_system`."""
-    planar = solver.planar
-    if in_panels(solver):
-        solve_in_panels(planar.table, planar.panels, pointer(rhs, 0), pointer(solution, 0))
-    elif planar.program.size > 0 and planar.state[TAKEN] != 0.0:
-        solve_in_plane(solver, rhs, solution)
+    solve_with(program, solver.schedule, solver, as_numbers(rhs), as_numbers(solution))
+
+
+@kernel
+def solve_with(program, schedule, solver, rhs, solution):
+    """`solve_system`; eight matrices side by side if there is a schedule."""
+    one = numbers_of(solver)
+    if schedule is None:
+        planar = one.planar
+        if in_panels(one):
+            solve_in_panels(planar.table, planar.panels, pointer(rhs, 0), pointer(solution, 0))
+        elif planar.program.size > 0 and planar.state[TAKEN] != 0.0:
+            solve_in_plane(one, rhs, solution)
+        else:
+            solve(program, one.factors, rhs, 1, one.workspace, solution)
     else:
-        solve_all(program, solver.schedule, solver, rhs, solution)
+        solve_eight(program, one.factors, rhs, one.workspace, solution)

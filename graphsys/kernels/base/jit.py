@@ -4,12 +4,14 @@ Nothing here imports numba: see `graphsys.compiler`.
 """
 
 from graphsys.compiler import (
+    DIFFER,
     DISABLE_JIT,
     Hint,
     Inlined,
     Interpreted,
     Intrinsic,
     Kernel,
+    LanesDifferError,
     Lazy,
     LazyModule,
     bind_all,
@@ -17,7 +19,9 @@ from graphsys.compiler import (
 )
 
 __all__ = [
+    "DIFFER",
     "DISABLE_JIT",
+    "LanesDifferError",
     "LazyModule",
     "arrayobj",
     "bind_all",
