@@ -89,7 +89,7 @@ class Composition:
         """Arrays of the solver for one thread; contacts are refused."""
         nnz = self.base.symbolic.graph.nnz
         sizes = solver_sizes(programs_of(self.base), nnz)
-        return (*(np.zeros(size) for size in sizes), None)
+        return (*(np.zeros(size) for size in sizes), None, None)
 
     def worst(self, work: tuple[Any, ...]) -> tuple[Hashable, str]:
         """Name of the body or joint with the largest residual of the last step."""

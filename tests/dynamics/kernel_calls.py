@@ -34,7 +34,7 @@ def solver_of_tuple(solver, planar):
     """The named tuple of a plain one."""
     values, magnitude, factors, workspace, status, rhs, solution, columns = solver
     return Solver(
-        values, magnitude, factors, workspace, status, rhs, solution, columns, (), planar
+        values, magnitude, factors, workspace, status, rhs, solution, columns, (), planar, None
     )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def solve_refined(plan, constant, program, before, tolerance, solver, matrix):
     failed = factorize(program, values, 1e-15, magnitude, factors, status)
     linear = Solver(
         values, magnitude, factors, workspace, status, rhs, solution, columns, matrix,
-        not_planar(program, values),
+        not_planar(program, values), None,
     )  # fmt: skip
     refinement.solve_refined(plan, constant, program, before, tolerance, linear)
     return failed
