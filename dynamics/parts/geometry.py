@@ -60,6 +60,8 @@ class Surface:
         1 is without friction, 3 slides, 4 also twists, 6 also rolls (MJCF's ``condim``).
     kind, touches : int
         Bits of what it is and of what it touches (``contype``, ``conaffinity``).
+    priority : int or None
+        Of two numbers the higher one's surface alone counts (MJCF's ``priority``).
     """
 
     friction: float = 0.5
@@ -68,6 +70,7 @@ class Surface:
     dimensions: int = 3
     kind: int = 1
     touches: int = 1
+    priority: int | None = None
 
     def meets(self, other: Surface) -> bool:
         """True if the filters of the two let them touch.
@@ -83,7 +86,9 @@ class Surface:
         return bool(self.kind & other.touches or other.kind & self.touches)
 
     def against(self, other: Surface) -> dict[str, float]:
-        """Coefficients of a contact with another surface: the larger of each, as in MuJoCo.
+        """Coefficients of a contact with another surface, as in MuJoCo.
+
+        They are those of the surface of higher priority, or else the larger of each.
 
         Parameters
         ----------
@@ -94,10 +99,14 @@ class Surface:
         dict of float
             ``friction``, ``torsional`` and ``rolling``.
         """
-        dimensions = max(self.dimensions, other.dimensions)
+        both: tuple[Surface, ...] = (self, other)
+        if self.priority is not None and other.priority is not None:
+            first = max(self.priority, other.priority)
+            both = tuple(one for one in both if one.priority == first)
+        dimensions = max(one.dimensions for one in both)
         names = (("friction", 3), ("torsional", 4), ("rolling", 6))
         return {
-            name: max(getattr(self, name), getattr(other, name)) if dimensions >= least else 0.0
+            name: max(getattr(one, name) for one in both) if dimensions >= least else 0.0
             for name, least in names
         }
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.io.description import JointEntry, TendonEntry, ThrusterEntry
+from dynamics.io.mjcf.options import command_at, counted, is_off, output_at
 from dynamics.io.mjcf.tendons import joints_of
 from dynamics.parts.actuators import Actuator
 from dynamics.parts.muscles import Muscle
@@ -23,6 +24,14 @@ __all__ = ["actuator_names", "driven_joints", "read_actuator"]
 Float = NDArray[np.float64]
 #: Numbers of a muscle that its active and its passive force share.
 OF_BIAS = [0, 1, 2, 3, 5]
+#: Types of gain, bias and activation whose force is a function of one command, length and speed.
+PLAIN = {"NONE", "FIXED", "AFFINE", "INTEGRATOR", "FILTER", "FILTEREXACT"}
+#: Transmissions that no joint here has, by MuJoCo's words.
+NO_DRIVE = {
+    "body": "adhesion actuators",
+    "slidercrank": "actuators of slider-cranks",
+    "so3": "orientation actuators",
+}
 #: Joints that actuators drive, and their numbers of coordinates.
 DRIVEN = {"revolute": 1, "prismatic": 1, "spherical": 3, "tendon": 1}
 
@@ -30,11 +39,11 @@ DRIVEN = {"revolute": 1, "prismatic": 1, "spherical": 3, "tendon": 1}
 def actuator_names(reader: Reader) -> list[str]:
     """Names of all actuators; one without a name has that of the joint that it alone drives."""
     m = reader.model
-    given = [m.actuator(k).name for k in range(m.nu)]
-    joints = [_joint_of(reader, k) for k in range(m.nu)]
+    given = [m.actuator(k).name for k in range(counted(m, "actuator"))]
+    joints = [_joint_of(reader, k) for k in range(counted(m, "actuator"))]
     alone = [one is not None and one not in given and joints.count(one) == 1 for one in joints]
     return [
-        name or (str(joint) if only else f"actuator {k}")
+        name or (str(joint) if only else reader.name("actuator", k))
         for k, (name, joint, only) in enumerate(zip(given, joints, alone))
     ]
 
@@ -59,7 +68,9 @@ def driven_joints(reader: Reader) -> set[str]:
     set of str
     """
     m = reader.model
-    driven = {one for k in range(m.nu) if (one := _joint_of(reader, k)) is not None}
+    driven = {
+        one for k in range(counted(m, "actuator")) if (one := _joint_of(reader, k)) is not None
+    }
     driven |= {reader.joint_name[j] for k in range(m.ntendon) for j in joints_of(reader, k)}
     for k in range(m.neq):
         if reader.mj.mjtEq(m.eq_type[k]) == reader.mj.mjtEq.mjEQ_JOINT and m.eq_active0[k]:
@@ -70,10 +81,17 @@ def driven_joints(reader: Reader) -> set[str]:
 
 def read_actuator(reader: Reader, k: int) -> None:
     """One actuator, with its filter; see `_read`."""
-    found = reader.found.actuators
+    m, found, name = reader.model, reader.found.actuators, reader.actuator_name[k]
     before = len(found)
+    if is_off(reader.mj, m, k):
+        reader.notes.leave_out("actuators that <option> switches off", name)
+        return
+    delay, poly = (getattr(m, f"actuator_{what}", None) for what in ("delay", "dampingpoly"))
+    if delay is not None and delay[k] > 0.0:
+        reader.notes.leave_out("delays of actuators", name)
+    if poly is not None and np.any(poly[k] != 0.0):
+        reader.notes.leave_out("polynomial damping of actuators", name)
     _read(reader, k)
-    m = reader.model
     if len(found) > before and found[-1].muscle is not None:
         return
     if len(found) > before and (kind := int(m.actuator_dyntype[k])):
@@ -115,19 +133,27 @@ def _read(reader: Reader, k: int) -> None:
     if is_muscle(reader, k) and joint is not None and DRIVEN.get(joint.kind) == 1:
         _muscle(reader, k, joint)
         return
+    in_parent = kinds(m.actuator_trntype[k]) == kinds.mjTRN_JOINTINPARENT
+    if in_parent and joint is not None and joint.kind == "spherical":
+        reader.notes.leave_out("actuators of ball joints along axes of their parents", name)
+        return
     if joint is None or joint.kind not in DRIVEN:
-        what = kinds(m.actuator_trntype[k]).name[6:].lower().replace("body", "bodie")
-        reader.notes.leave_out(f"actuators on {what}s that are no joint here", name)
+        what = kinds(m.actuator_trntype[k]).name[6:].lower()
+        label = NO_DRIVE.get(what, f"actuators on {what}s that are no joint here")
+        reader.notes.leave_out(label, name)
         return
     if not _is_plain(reader, k):
         return
     gain, bias, ends = _law(reader, k)
-    gears = np.array(m.actuator_gear[k, : DRIVEN[joint.kind]], np.float64)
+    gears = np.array(m.actuator_gear[output_at(m, k), : DRIVEN[joint.kind]], np.float64)
     gear = float(gears[0])
     if joint.servo is not None or (joint.actuated and (bias[1] < 0.0 or bias[2] < 0.0)):
         if gears.size > 1:
             reader.notes.leave_out("actuators of ball joints that have a servo and another", name)
             return
+        if _own_range(reader, k, joint, int(m.actuator_trnid[k, 0])) is not None:
+            what = "ranges of all forces of joints that have a servo and another actuator"
+            reader.notes.leave_out(what, joint.name)
         joint = _drive_of_its_own(reader, k, joint)
     if bias[1] > 0.0 or bias[2] > 0.0 or (bias[1:].any() and (gear == 0.0 or gears.size > 1)):
         reader.notes.leave_out("bias of actuators that is no servo here", name)
@@ -174,16 +200,16 @@ def _muscle(reader: Reader, k: int, joint: JointEntry | TendonEntry) -> None:
     )
     passive = float(m.actuator_biasprm[k, 7])
     if peak < 0.0:
-        peak = scale / max(float(m.actuator_acc0[k]), 1e-15)
+        peak = scale / max(float(m.actuator_acc0[output_at(m, k)]), 1e-15)
     up, down, smoothing = (float(x) for x in m.actuator_dynprm[k, :3])
     forces = (-np.inf, np.inf)
     if m.actuator_forcelimited[k]:
         forces = float(m.actuator_forcerange[k, 0]), float(m.actuator_forcerange[k, 1])
-    low, high = (float(x) for x in m.actuator_lengthrange[k])
+    low, high = (float(x) for x in m.actuator_lengthrange[output_at(m, k)])
     try:
         muscle = Muscle(
             (low, high), (first, last), peak, shortest, longest, fastest, passive, lengthening,
-            (up, down), smoothing, float(m.actuator_gear[k, 0]), forces,
+            (up, down), smoothing, float(m.actuator_gear[output_at(m, k), 0]), forces,
         )  # fmt: skip
     except ValueError as error:
         reader.notes.leave_out(f"muscles: {error}", name)
@@ -192,8 +218,8 @@ def _muscle(reader: Reader, k: int, joint: JointEntry | TendonEntry) -> None:
         joint = _drive_of_its_own(reader, k, joint)
     joint.actuated, joint.control_limits = True, None
     least, most = -np.inf, np.inf
-    if m.actuator_ctrllimited[k]:
-        least, most = (float(x) for x in m.actuator_ctrlrange[k])
+    if m.actuator_ctrllimited[command_at(m, k)]:
+        least, most = (float(x) for x in m.actuator_ctrlrange[command_at(m, k)])
     reader.notes.merge("muscles act by controller=dynamics.Muscles(model, commands)", name)
     reader.found.actuators.append(
         Actuator(name, joint.name, np.ones(1), least, most, muscle=muscle)
@@ -215,8 +241,11 @@ def _drive_of_its_own(reader: Reader, k: int, one: JointEntry | TendonEntry) -> 
 def _is_plain(reader: Reader, k: int) -> bool:
     """True of an actuator with constant gain; notes what is left out of it."""
     m, name = reader.model, reader.actuator_name[k]
-    if m.actuator_gaintype[k] > 1 or m.actuator_biastype[k] > 1 or m.actuator_dyntype[k] > 3:
-        reader.notes.leave_out("actuators of a user's own kind, or muscles in part", name)
+    others = _other_types(reader, k)
+    if others:
+        is_part = others == {"muscle"}
+        what = "muscles in part" if is_part else f"actuators of type {', '.join(sorted(others))}"
+        reader.notes.leave_out(what, name)
         return False
     if m.actuator_dyntype[k] != 0:
         what = "filters of actuators act in model.controls(..., filtered=True) only"
@@ -226,11 +255,23 @@ def _is_plain(reader: Reader, k: int) -> bool:
     return True
 
 
+def _other_types(reader: Reader, k: int) -> set[str]:
+    """Types of gain, bias, activation and transmission of an actuator that are none of ours."""
+    m, mj = reader.model, reader.mj
+    types = {
+        mj.mjtGain(m.actuator_gaintype[k]).name[7:],
+        mj.mjtBias(m.actuator_biastype[k]).name[7:],
+        mj.mjtDyn(m.actuator_dyntype[k]).name[6:],
+        "PLUGIN" if m.actuator_plugin[k] >= 0 else "NONE",
+    }
+    return {one.lower() for one in types - PLAIN}
+
+
 def _law(reader: Reader, k: int) -> tuple[float, Float, list[float]]:
     """Gain, bias and range of commands of an actuator."""
     m, ends = reader.model, [-np.inf, np.inf]
-    if m.actuator_ctrllimited[k]:
-        ends = [float(x) for x in m.actuator_ctrlrange[k]]
+    if m.actuator_ctrllimited[command_at(m, k)]:
+        ends = [float(x) for x in m.actuator_ctrlrange[command_at(m, k)]]
     bias = np.array(m.actuator_biasprm[k, :3]) * (m.actuator_biastype[k] == 1)
     return float(m.actuator_gainprm[k, 0]), bias, ends
 
@@ -254,7 +295,7 @@ def _pull(reader: Reader, k: int, pulled: dict[int, float]) -> None:
     gain, bias, ends = _law(reader, k)
     if bias[0]:
         reader.notes.leave_out("constant forces of actuators on tendons", name)
-    gear = float(reader.model.actuator_gear[k, 0])
+    gear = float(reader.model.actuator_gear[output_at(reader.model, k), 0])
     scales = {
         one.name: _motor(reader, k, (one, j), np.array([pulled[j] * gear]), gain, 0.0, ends)
         for j, one in joints.items()
@@ -278,10 +319,10 @@ def _thrust(reader: Reader, k: int) -> None:
         return
     gain, _, ends = _law(reader, k)
     turn = rotation.normalized(m.site_quat[site])
-    gear = np.array(m.actuator_gear[k], np.float64)
+    gear = np.array(m.actuator_gear[output_at(m, k)], np.float64)
     force, torque = rotation.rotate(np.tile(turn, (2, 1)), gear.reshape(2, 3))
     limits = None
-    if m.actuator_ctrllimited[k] or m.actuator_forcelimited[k]:
+    if m.actuator_ctrllimited[command_at(m, k)] or m.actuator_forcelimited[k]:
         low, high = np.sort(gain * np.array(ends)) if gain else (0.0, 0.0)
         if m.actuator_forcelimited[k]:
             low, high = np.clip([low, high], *m.actuator_forcerange[k])
@@ -309,7 +350,7 @@ def _motor(
     m, scale = reader.model, gain * gears
     joint, j = owner
     alone, joint.actuated = not joint.actuated, True
-    limited = bool(m.actuator_ctrllimited[k])
+    limited = bool(m.actuator_ctrllimited[command_at(m, k)])
     if m.actuator_dyntype[k] == 1:  # what an integrator gives has a range of its own
         limited = bool(m.actuator_actlimited[k])
         ends = [float(x) for x in m.actuator_actrange[k]] if limited else [-np.inf, np.inf]
@@ -359,7 +400,7 @@ def _most_force(reader: Reader, k: int, joint: JointEntry | TendonEntry) -> Any:
     m, low, high = reader.model, -np.inf, np.inf
     if m.actuator_forcelimited[k]:
         low, high = (float(x) for x in m.actuator_forcerange[k])
-    j, gear = int(m.actuator_trnid[k, 0]), float(m.actuator_gear[k, 0])
+    j, gear = int(m.actuator_trnid[k, 0]), float(m.actuator_gear[output_at(m, k), 0])
     own = _own_range(reader, k, joint, j)
     if own is not None:
         one, other = np.sort(own / gear)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.io.description import Pose
+from dynamics.io.mjcf.options import command_at
 from dynamics.parts.actuators import Keyframe
 
 if TYPE_CHECKING:
@@ -41,15 +42,19 @@ def read_keyframe(reader: Reader, k: int) -> None:
                 before, here = here, _turned(reader, here, j, m.key_qpos[k])
                 rate = _moving(reader, before, here, rate, j, m.key_qvel[k])
             poses[link], rates[link] = here, rate
-    commands = {one: float(m.key_ctrl[k, i]) for i, one in enumerate(reader.actuator_name)}
     known = {one.name for one in reader.found.actuators}
+    commands = {
+        one: float(m.key_ctrl[k, command_at(m, i)])
+        for i, one in enumerate(reader.actuator_name)
+        if one in known
+    }
     reader.found.keyframes[name] = Keyframe(
         {
             link: np.concatenate([pose.position, pose.orientation])
             for link, pose in poses.items()
             if link is not None
         },
-        {one: value for one, value in commands.items() if one in known},
+        commands,
         {
             link: np.concatenate([rate[:3] + np.cross(rate[3:], poses[link].position), rate[3:]])
             for link, rate in rates.items()

@@ -18,6 +18,7 @@ from dynamics.io.mjcf.files import check_files
 from dynamics.io.mjcf.freedom import Freedom, is_one, loses, one_joint
 from dynamics.io.mjcf.keyframes import read_keyframe
 from dynamics.io.mjcf.numbers import check_numbers
+from dynamics.io.mjcf.options import counted, prepare, yields
 from dynamics.io.mjcf.sensors import measured_joints, read_sensor
 from dynamics.io.mjcf.tendons import read_tendon
 from dynamics.io.notes import NOT_KEPT, Notes
@@ -39,19 +40,6 @@ UNSUPPORTED = (
     "lights", "flexes", "skins",
     "plugins", "numerics", "texts", "tuples",
 )  # fmt: skip
-#: Numbers of a model by the flags that disable them; versions differ in the flags.
-DISABLED = {
-    "gravity": ("GRAVITY",),
-    "jnt_limited": ("LIMIT", "CONSTRAINT"),
-    "dof_frictionloss": ("FRICTIONLOSS", "CONSTRAINT"),
-    "eq_active0": ("EQUALITY", "CONSTRAINT"),
-    "jnt_stiffness": ("SPRING", "PASSIVE"),
-    "dof_damping": ("DAMPER", "PASSIVE"),
-    "tendon_limited": ("LIMIT", "CONSTRAINT"),
-    "tendon_frictionloss": ("FRICTIONLOSS", "CONSTRAINT"),
-    "tendon_stiffness": ("SPRING", "PASSIVE"),
-    "tendon_damping": ("DAMPER", "PASSIVE"),
-}
 
 
 def read_mjcf(
@@ -98,7 +86,7 @@ def read_mjcf(
     except (ValueError, RuntimeError) as error:
         raise ValueError(f"{path.name}: MuJoCo refuses it: {error}") from None
     check_numbers(model, path.name)
-    _switch_off(mujoco, model)
+    prepare(mujoco, model)
     reader = Reader(mujoco, model, notes, meshes, split)
     for kind in UNSUPPORTED:
         for k, element in enumerate(getattr(spec, kind, ())):
@@ -107,15 +95,6 @@ def read_mjcf(
     off = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     reader.found.touches_nothing = bool(model.opt.disableflags & off)
     return reader.found
-
-
-def _switch_off(mujoco: Any, model: Any) -> None:
-    """Make zero what the flags of ``<option>`` disable."""
-    for field, flags in DISABLED.items():
-        found = [getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}", None) for flag in flags]
-        if any(flag is not None and model.opt.disableflags & int(flag) for flag in found):
-            owner = model.opt if hasattr(model.opt, field) else model
-            getattr(owner, field)[:] = 0
 
 
 class Reader:
@@ -135,6 +114,7 @@ class Reader:
         self.mj, self.model, self.notes, self.meshes = mujoco, model, notes, meshes
         self.found = Description(gravity=np.array(model.opt.gravity))
         self.links: list[str | None] = [None]
+        self.made: dict[str, dict[int, str]] = {}
         self.joint_name = [self.name("joint", k) for k in range(model.njnt)]
         taken = {*self.joint_name, *(self.name("body", k) for k in range(model.nbody))}
         tendons = [self.name("tendon", k) for k in range(model.ntendon)]
@@ -145,8 +125,13 @@ class Reader:
         self.steps: list[tuple[str | None, Pose, list[tuple[str, list[int]]]]] = []
 
     def name(self, kind: str, k: int) -> str:
-        """Name of an element, or one from its number."""
-        return getattr(self.model, kind)(k).name or f"{kind} {k}"
+        """Name of an element, or one from its number that no other has."""
+        if kind not in self.made:
+            count = counted(self.model, kind)
+            names = [getattr(self.model, kind)(i).name for i in range(count)]
+            free = (i for i, name in enumerate(names) if not name)
+            self.made[kind] = {i: unused(f"{kind} {i}", {*names}) for i in free}
+        return self.made[kind].get(k) or str(getattr(self.model, kind)(k).name)
 
     def read(self) -> None:
         """Fill the description."""
@@ -165,7 +150,7 @@ class Reader:
             read_tendon(self, k)
         for k in range(m.neq):
             self.equality(k)
-        for k in range(m.nu):
+        for k in range(counted(m, "actuator")):
             read_actuator(self, k)
         for signature in m.exclude_signature[: m.nexclude].tolist():
             pair = [self.links[i] for i in (signature >> 16, signature & 0xFFFF)]
@@ -228,9 +213,8 @@ class Reader:
             return [], []
         for one in freedoms:
             last = one is freedoms[-1]
-            link = Link(
-                name if last else f"{name} behind {one.name}", center=one.point, between=not last
-            )
+            inner = unused(f"{name} behind {one.name}", {*self.links, *self.found.links})
+            link = Link(name if last else inner, center=one.point, between=not last)
             between += [] if last else [link]
             joints.append(one_joint([one], parent, link.name, place, self.notes))
             parent, place = link.name, Pose()
@@ -257,6 +241,8 @@ class Reader:
             values = getattr(m, what, None)
             if values is not None and np.any(values[dof if what[0] == "d" else k] != 0.0):
                 self.notes.leave_out("polynomial damping or stiffness of joints", name)
+        if yields(m, "jnt", k):
+            self.notes.leave_out("yield of springs", name)
         rest = float(m.qpos_spring[at]) - start if kind in ("slide", "hinge") else 0.0
         return Freedom(
             name, kind, np.array(m.jnt_pos[k]), np.array(m.jnt_axis[k]), limits,
@@ -270,6 +256,10 @@ class Reader:
         """One geom as a look, a collision shape or a floor."""
         m = self.model
         link, name = self.links[m.geom_bodyid[k]], self.name("geom", k)
+        for what, field in (("speeds of surfaces", "surfacevel"), ("adhesion", "adhesion")):
+            values = getattr(m, f"geom_{field}", None)  # since MuJoCo 4
+            if self.touches(k) and values is not None and np.any(values[k] != 0.0):
+                self.notes.leave_out(f"{what} of geoms", name)
         if link is None and m.geom_type[k] == self.mj.mjtGeom.mjGEOM_PLANE:
             place = _pose(m.geom_pos[k], m.geom_quat[k])
             normal = rotation.rotate(place.orientation, np.array([0.0, 0.0, 1.0]))
@@ -355,7 +345,8 @@ class Reader:
         m = self.model
         slide, turn, roll = (float(x) for x in m.geom_friction[k])
         masks = int(m.geom_contype[k]), int(m.geom_conaffinity[k])
-        return Surface(slide, turn, roll, int(m.geom_condim[k]), *masks)
+        priority = int(m.geom_priority[k])
+        return Surface(slide, turn, roll, int(m.geom_condim[k]), *masks, priority)
 
     def shape(self, k: int, name: str) -> Any:
         """Shape of a geom; None where there is none here."""
@@ -389,6 +380,9 @@ class Reader:
         slide, across, turn, roll, _ = (float(x) for x in m.pair_friction[k])
         if slide != across and m.pair_dim[k] > 1:
             self.notes.leave_out("second coefficients of friction of pairs", f"{first}, {second}")
+        adhesion = getattr(m, "pair_adhesion", None)
+        if adhesion is not None and adhesion[k] != 0.0:
+            self.notes.leave_out("adhesion of pairs", f"{first}, {second}")
         own = {"friction": slide, "torsional": turn, "rolling": roll}
         least = {"friction": 3, "torsional": 4, "rolling": 6}
         self.found.pairs[first, second] = {
@@ -428,7 +422,7 @@ class Reader:
             parent, child = self.links[bodies[0]], self.links[bodies[1]]
             taken = self.found.joints
             name = unused(f"{name} closure", taken) if name in taken else name
-            made = "fixed" if weld else "spherical"
+            made = "fixed" if weld and data[10] != 0.0 else "spherical"  # torquescale
             entry = JointEntry(name, made, parent, child, poses[0], poses[1], closure=True)
             self.found.joints[name] = entry
         else:

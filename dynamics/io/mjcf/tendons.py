@@ -9,6 +9,7 @@ import numpy as np
 
 from dynamics import rotation
 from dynamics.io.description import TendonEntry
+from dynamics.io.mjcf.options import counted, yields
 from dynamics.parts.tendons import Wrap
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def serves(reader: Reader, k: int) -> bool:
     """True if a servo, a motor that joints cannot take, a sensor or an equality needs a length."""
     m, joints = reader.model, joints_of(reader, k)
     kinds, pulled, driven = reader.mj.mjtTrn, False, False
-    for i in range(m.nu):
+    for i in range(counted(m, "actuator")):
         kind, at = kinds(m.actuator_trntype[i]), int(m.actuator_trnid[i, 0])
         if kind == kinds.mjTRN_TENDON and at == k:
             pulled = True
@@ -97,6 +98,8 @@ def read_tendon(reader: Reader, k: int) -> None:
         values = getattr(m, what, None)
         if values is not None and np.any(values[k] != 0.0):
             notes.leave_out("polynomial damping or stiffness of tendons", name)
+    if yields(m, "tendon", k):
+        notes.leave_out("yield of springs", name)
     if _merged(reader, entry) and not serves(reader, k):
         notes.merge("tendons of one joint are properties of that joint", name)
         return
