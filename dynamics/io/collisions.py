@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.errors import InconsistentStateError
-from dynamics.io.description import Description
+from dynamics.io.description import WORLD_BODY, Description
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import attribute, tree
 from dynamics.kinematics.plane_placement import look_at
@@ -78,7 +78,7 @@ def add_collisions(
     excluded = list(found.excluded)
     if not isinstance(collide, bool):
         excluded += read_srdf(Path(collide), found.links)
-    known = {WORLD.name, *mechanism.frames, *_labels(mechanism)}
+    known = {WORLD.name, WORLD_BODY, *mechanism.frames, *_labels(mechanism)}
     for link in dict.fromkeys(link for pair in excluded for link in pair if link not in known):
         notes.leave_out("excluded pairs of links that there are not", link)
     without: list[tuple[str, str]] = []

@@ -14,6 +14,7 @@ from dynamics.parts.geometry import Geometry, Surface
 from dynamics.parts.servos import PositionServo, VelocityServo
 
 __all__ = [
+    "WORLD_BODY",
     "Description",
     "Floor",
     "JointEntry",
@@ -27,6 +28,8 @@ __all__ = [
 ]  # fmt: skip
 
 Float = NDArray[np.float64]
+#: Label of the shapes of an MJCF file's world itself, not of bodies that are fixed to it.
+WORLD_BODY = "<worldbody>"
 
 
 def _origin() -> Float:

@@ -12,7 +12,7 @@ from dynamics import rotation
 from dynamics.io.assembly import Motors, assembled
 from dynamics.io.collision_meshes import check_collision_meshes
 from dynamics.io.collisions import add_collisions
-from dynamics.io.description import Description, Pose
+from dynamics.io.description import WORLD_BODY, Description, Pose
 from dynamics.io.gepetto import holds_closures, read_closures
 from dynamics.io.ground import add_ground
 from dynamics.io.notes import MISSING, NO_CLOSURES, NOT_KEPT, Notes
@@ -180,8 +180,9 @@ def load(
         mjcf = path.suffix.lower() in MJCF
         for name, geometry in found.obstacles.items() if mjcf else ():
             notes.leave_out("contacts of geoms of the world", geometry.name or name)
+        of_floors = {label for floor in found.floors for label in floor.labels}
         for one, two in found.excluded if mjcf else ():
-            if WORLD.name not in (one, two):  # `add_ground` knows of floors
+            if not {WORLD_BODY, *of_floors} & {one, two}:  # `add_ground` knows of floors
                 notes.leave_out("excludes", f"{one}, {two}")
         add_ground(mechanism, found, notes, ground, friction)
     else:

@@ -96,6 +96,54 @@ def test_an_included_file_is_looked_at_too(tmp_path):
         load(tmp_path, '<mujoco><include file="part.xml"/></mujoco>')
 
 
+ATTACHES = (
+    '<mujoco><asset><model name="arm" file="arm.xml"/></asset><worldbody>{}</worldbody></mujoco>'
+)
+ATTACHED = '<attach model="arm" body="s" prefix="p"/>'
+ARM = (
+    '<mujoco model="arm">{}<worldbody><body name="s">{}<geom size="1"/></body></worldbody></mujoco>'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('<!DOCTYPE m [<!ENTITY a "b">]>' + ARM.format("", ""), "arm.xml declares a document type"),
+        (
+            ARM.format('<asset><mesh file="/etc/passwd"/></asset>', ""),
+            "arm.xml: <mesh>: .* outside",
+        ),
+        (ARM.format('<include file="../x.xml"/>', ""), "arm.xml: <include>: .* outside"),
+        (ARM.format('<compiler meshdir="../.."/>', ""), "arm.xml: <compiler>: .* outside"),
+        (ARM.format('<asset><hfield nrow="100000" ncol="20000"/></asset>', ""), "2e.09 numbers"),
+        (
+            ARM.format("", '<replicate count="300000"><geom/></replicate>'),
+            "arm.xml asks for .*attach",
+        ),
+        (ARM.format('<asset><model file="arm.xml"/></asset>', ATTACHED), "arm.xml asks for inf"),
+        (ARM.format("", '<replicate count="900"><geom/></replicate>'), "robot.xml asks for 2e.06"),
+    ],
+)
+def test_an_attached_model_is_looked_at_too(tmp_path, text, message):
+    (tmp_path / "arm.xml").write_text(text)
+    many = f'<replicate count="1000">{ATTACHED}</replicate>'
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, ATTACHES.format(many))
+
+
+def test_an_attached_model_finds_its_files_in_its_own_folder(tmp_path, mujoco):
+    (tmp_path / "arm" / "shapes").mkdir(parents=True)
+    (tmp_path / "arm" / "shapes" / "tetrahedron.obj").write_text(
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+    )
+    mesh = '<compiler meshdir="shapes"/><asset><mesh name="m" file="tetrahedron.obj"/></asset>'
+    look = '<joint/><geom type="mesh" mesh="m"/>'
+    (tmp_path / "arm" / "arm.xml").write_text(ARM.format(mesh, look))
+
+    mech = load(tmp_path, ATTACHES.format(ATTACHED).replace("arm.xml", "arm/arm.xml"))
+    assert list(mech.bodies) == ["ps"]
+
+
 def test_without_mujoco_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(gs.MissingExtraError, match="mjcf"):

@@ -106,6 +106,37 @@ def test_surfaces_of_higher_priority_and_overrides_give_the_friction(
     assert apart(mujoco, tmp_path, text, seconds=0.4, **way) < 2e-3
 
 
+BALLS = "".join(
+    f'<body name="{name}" pos="{x} 0 0.15"><freejoint/><geom size="0.1"/></body>'
+    for name, x in (("a", 0), ("b", 0.4))
+)
+STATIC = (
+    '<body name="base" pos="0 0 -0.1" euler="0 3 0"><body name="floor" pos="0.1 0 0.1">{}</body>'
+    "</body>"
+)
+FLOORS = {
+    "plane": '<geom type="plane" size="1 1 1"/>',
+    "height field": '<geom type="hfield" hfield="flat"/>',
+    "box": '<geom type="box" size="1 1 0.1" pos="0 0 -0.1"/>',
+}
+FLAT = '<asset><hfield name="flat" nrow="3" ncol="3" size="1 1 0.1 0.1"/></asset>'
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+@pytest.mark.parametrize("excluded", ["floor", "world"])
+def test_floors_of_bodies_that_do_not_move_touch(mujoco, tmp_path, floor, excluded):
+    # the ball that is excluded falls by 0.31 m; that of the world's own geoms excludes nothing
+    more = f'{FLAT}<contact><exclude body1="{excluded}" body2="a"/></contact>'
+    text = text_of(STATIC.format(FLOORS[floor]) + BALLS, more)
+    ways = [{"collide": True}] + [{"ground": True}] * (floor == "plane")
+    for way in ways:
+        # contacts of MuJoCo are soft
+        assert apart(mujoco, tmp_path, text, **way) < 5e-3
+        path = tmp_path / "static.xml"
+        path.write_text(text)
+        assert not dy.load(path, **way).report.left_out
+
+
 def test_a_floor_of_yours_has_no_priority(tmp_path, mujoco):
     block = BLOCK.replace("<geom", '<geom priority="-3" friction="0.3 0 0"')
     mech = load(tmp_path, text_of(block), ground=True)

@@ -1,10 +1,15 @@
-"""What is refused of an MJCF file before MuJoCo reads it: entities, other folders, huge counts."""
+"""What is refused of an MJCF file before MuJoCo reads it: entities, other folders, huge counts.
+
+Models that it attaches are checked like files of their own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from dynamics.io.parsing import mesh_path, tree
 
@@ -17,7 +22,7 @@ SIZES, MOST_NUMBERS = {"hfield": [("nrow", "ncol")], "texture": [("width", "heig
 
 
 def check_files(path: Path, within: Path | None) -> None:
-    """Refuse entities, and files outside the folder, in a file and those that it includes.
+    """Refuse entities, and files outside the folder, in a file and those that it names.
 
     Parameters
     ----------
@@ -29,9 +34,31 @@ def check_files(path: Path, within: Path | None) -> None:
     ------
     ValueError
     """
+    _checked(path, within, {})
+
+
+def _checked(path: Path, within: Path | None, known: dict[Path, float]) -> float:
+    """Check a file as `check_files` does; the number of elements that it stands for.
+
+    ``known`` has those of files that are checked already.
+    """
+    here = path.resolve()
+    if here in known:
+        return known[here]
+    known[here] = np.inf  # a file that attaches itself is beyond all bounds
     trees: dict[Path, Any] = {}
     _gather(path, path.parent, within, trees)
-    _check_size(path, trees)
+    models: dict[str | None, float] = {}
+    for file, root in trees.items():
+        for element in root.iter("model"):
+            starts = {file.parent, path.parent}
+            _check(file, element, "file", starts, within)
+            for start in starts:
+                attached = start / element.get("file", "")
+                if attached.is_file():
+                    name = element.get("name") or tree(attached).get("model")
+                    models[name] = _checked(attached, within, known)
+    asked = _check_size(path, trees, models)
     starts = {file.parent for file in trees}
     for root in trees.values():
         for compiler in root.iter("compiler"):
@@ -41,11 +68,13 @@ def check_files(path: Path, within: Path | None) -> None:
                     starts.add(path.parent / compiler.get(key))
     for file, root in trees.items():
         for element in root.iter():
-            if element.tag != "include":
+            if element.tag not in ("include", "model"):
                 _check(file, element, "file", starts, within)
+    known[here] = asked
+    return asked
 
 
-def _check_size(path: Path, trees: dict[Path, Any]) -> None:
+def _check_size(path: Path, trees: dict[Path, Any], models: dict[str | None, float]) -> float:
     """Refuse what MuJoCo would expand beyond all bounds: its compiler cannot be stopped."""
     roots = {file.name: root for file, root in trees.items()}
 
@@ -66,14 +95,16 @@ def _check_size(path: Path, trees: dict[Path, Any]) -> None:
         name = Path(element.get("file", "")).name
         if element.tag == "include" and name in roots and name not in above:
             inside += elements_in(roots[name], (*above, name))
+        if element.tag == "attach":
+            inside += models.get(element.get("model"), max(models.values(), default=0.0))
         repeated = element.tag in REPEATED
         return (count_of(element, "count") if repeated else 1.0) * (1.0 + inside)
 
     asked = elements_in(roots[path.resolve().name], ())
     if not asked <= MOST_ELEMENTS:
         raise ValueError(
-            f"{path.name} asks for {asked:.0e} elements by <replicate>, <composite> or <flexcomp>; "
-            f"at most {MOST_ELEMENTS:.0e} are read: lower their count"
+            f"{path.name} asks for {asked:.0e} elements by <replicate>, <composite>, <flexcomp> or "
+            f"<attach>; at most {MOST_ELEMENTS:.0e} are read: lower their count"
         )
     for element in (element for root in trees.values() for element in root.iter()):
         for keys in SIZES.get(element.tag, ()):
@@ -82,6 +113,7 @@ def _check_size(path: Path, trees: dict[Path, Any]) -> None:
                     f"{path.name}: <{element.tag}> asks for {' times '.join(keys)} = "
                     f"{count_of(element, *keys):.0e} numbers; at most {MOST_NUMBERS:.0e} are read"
                 )
+    return asked
 
 
 def _gather(path: Path, main: Path, within: Path | None, trees: dict[Path, Any]) -> None:

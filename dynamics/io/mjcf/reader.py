@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import graphsys as gs
 from dynamics import rotation
-from dynamics.io.description import Description, Floor, JointEntry, Link, Mimic, Pose
+from dynamics.io.description import WORLD_BODY, Description, Floor, JointEntry, Link, Mimic, Pose
 from dynamics.io.massless import determined
 from dynamics.io.mjcf.actuators import actuator_names, driven_joints, read_actuator
 from dynamics.io.mjcf.files import check_files
@@ -154,7 +154,7 @@ class Reader:
             read_actuator(self, k)
         for signature in m.exclude_signature[: m.nexclude].tolist():
             pair = [self.links[i] for i in (signature >> 16, signature & 0xFFFF)]
-            self.found.excluded.append((pair[0] or "world", pair[1] or "world"))
+            self.found.excluded.append((pair[0] or WORLD_BODY, pair[1] or WORLD_BODY))
         for k in range(m.npair):
             self.pair(k)
         for k in range(m.nkey):
@@ -260,13 +260,14 @@ class Reader:
             values = getattr(m, f"geom_{field}", None)  # since MuJoCo 4
             if self.touches(k) and values is not None and np.any(values[k] != 0.0):
                 self.notes.leave_out(f"{what} of geoms", name)
-        if link is None and m.geom_type[k] == self.mj.mjtGeom.mjGEOM_PLANE:
-            place = _pose(m.geom_pos[k], m.geom_quat[k])
+        if m.geom_type[k] == self.mj.mjtGeom.mjGEOM_PLANE:  # of bodies that do not move alone
+            place = self.place(k)
             normal = rotation.rotate(place.orientation, np.array([0.0, 0.0, 1.0]))
-            self.found.floors.append(Floor(name, place.position, normal, self.surface(k)))
+            labels = (link or WORLD_BODY,)
+            self.found.floors.append(Floor(name, place.position, normal, self.surface(k), labels))
             return
-        if link is None and m.geom_type[k] == self.mj.mjtGeom.mjGEOM_HFIELD:
-            self.height_field(k, name)
+        if m.body_weldid[m.geom_bodyid[k]] == 0 and m.geom_type[k] == self.mj.mjtGeom.mjGEOM_HFIELD:
+            self.height_field(k, name, link or WORLD_BODY)
             return
         try:
             shape = self.shape(k, name)
@@ -283,13 +284,23 @@ class Reader:
             if m.geom_group[k] <= LAST_SHOWN_GROUP:
                 self.found.scenery[name] = geometry
             if self.touches(k):
-                self.found.obstacles[name] = replace(geometry, surface=self.surface(k))
+                made = replace(geometry, surface=self.surface(k), labels=(WORLD_BODY,))
+                self.found.obstacles[name] = made
             return
         if m.geom_group[k] <= LAST_SHOWN_GROUP:
             self.found.links[link].visuals.append(geometry)
         if self.touches(k):
             made = replace(geometry, surface=self.surface(k))
             self.found.links[link].collisions.append(made)
+
+    def place(self, k: int) -> Pose:
+        """Pose of a geom in the world, of a body that does not move."""
+        m, body = self.model, int(self.model.geom_bodyid[k])
+        pose = _pose(m.geom_pos[k], m.geom_quat[k])
+        while body > 0:
+            pose = _pose(m.body_pos[body], m.body_quat[body]) @ pose
+            body = int(m.body_parentid[body])
+        return pose
 
     def touches(self, k: int) -> bool:
         """True if filters or pairs let a geom touch any other."""
@@ -306,8 +317,8 @@ class Reader:
         pose = _pose(m.cam_pos[k], m.cam_quat[k])
         self.found.frames[name] = self.links[m.cam_bodyid[k]], pose
 
-    def height_field(self, k: int, name: str) -> None:
-        """A height field of the world, as prisms like MuJoCo's."""
+    def height_field(self, k: int, name: str, label: str) -> None:
+        """A height field that does not move, as prisms like MuJoCo's."""
         m, j = self.model, int(self.model.geom_dataid[k])
         wide, deep, high, base = (float(one) for one in m.hfield_size[j])
         rows, columns = int(m.hfield_nrow[j]), int(m.hfield_ncol[j])
@@ -317,13 +328,13 @@ class Reader:
         at = int(m.hfield_adr[j])
         z = high * np.array(m.hfield_data[at : at + rows * columns], np.float64)
         grid = np.linspace(-wide, wide, columns), np.linspace(-deep, deep, rows)
-        pose = _pose(m.geom_pos[k], m.geom_quat[k])
+        pose = self.place(k)
         for i, one in enumerate(prisms(*grid, z.reshape(rows, columns).T, -base)):
             geometry = Geometry(one, pose.position, pose.orientation, self.color(k), name=name)
             if m.geom_group[k] <= LAST_SHOWN_GROUP:
                 self.found.scenery[f"{name} {i}"] = geometry
             if m.geom_contype[k] or m.geom_conaffinity[k]:
-                made = replace(geometry, surface=self.surface(k))
+                made = replace(geometry, surface=self.surface(k), labels=(label,))
                 self.found.obstacles[f"{name} {i}"] = made
 
     def color(self, k: int) -> Any:
