@@ -370,7 +370,14 @@ class _Reader:
             return Pose()
         xyz = numbers(element.get("xyz", "0 0 0"), 3, f"{label}: xyz")
         rpy = numbers(element.get("rpy", "0 0 0"), 3, f"{label}: rpy")
-        return Pose(xyz, rotation.from_rpy(rpy))
+        if "quat_xyzw" not in element.attrib:
+            return Pose(xyz, rotation.from_rpy(rpy))
+        if "rpy" in element.attrib:
+            raise ValueError(f"{label}: an origin has rpy and quat_xyzw; leave one of them out")
+        x, y, z, w = numbers(attribute(element, "quat_xyzw", label), 4, f"{label}: quat_xyzw")
+        if not (x or y or z or w):
+            raise ValueError(f"{label}: quat_xyzw is zero, and no orientation")
+        return Pose(xyz, rotation.normalized(np.array([w, x, y, z])))
 
     # The whole
 

@@ -263,3 +263,13 @@ def test_what_has_no_counterpart_is_left_out_by_name(mujoco, tmp_path, bodies, m
     except ValueError as error:
         pytest.skip(f"this MuJoCo does not know it: {error}")
     assert left_out(tmp_path, text)[kind] == [name]
+
+
+@pytest.mark.parametrize("data", ["dist normal", "depth", "point"])
+def test_rangefinders_that_read_more_than_distances_are_left_out_by_name(mujoco, tmp_path, data):
+    text = text_of(ARM, f'<sensor><rangefinder name="far" site="s" data="{data}"/></sensor>')
+    try:
+        mujoco.MjModel.from_xml_string(text)
+    except ValueError as error:
+        pytest.skip(f"this MuJoCo does not know it: {error}")
+    assert left_out(tmp_path, text) == {"sensors of type rangefinder": ["far"]}

@@ -60,6 +60,22 @@ def test_position_and_orientation_place_the_root_link(tmp_path):
     np.testing.assert_allclose(state.pose[0], [0, 1, 3, *turn], atol=1e-15)
 
 
+def test_orientations_may_be_quaternions_scalar_last(tmp_path):
+    # a turn of 120 degrees about (1, 1, 1) maps x to y, of which the frame's z axis is the x axis
+    place = '<origin xyz="0 0 1" quat_xyzw="1 1 1 1"/>'
+    child = f'<joint name="j" type="fixed"><parent link="a"/><child link="b"/>{place}</joint>'
+    text = robot(link("a"), link("b"), child)
+    mech = load(tmp_path, text)
+    model = mech.finalize()
+    x, R = pose_of_frame(mech, model.initial_state(), model, "b")
+    np.testing.assert_allclose(x, [0, 0, 1], atol=1e-15)
+    np.testing.assert_allclose(R, [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-15)
+
+    for bad, message in (('rpy="0 0 0" quat_xyzw', "rpy and quat_xyzw"), ("quat_xyzw", "is zero")):
+        with pytest.raises(ValueError, match=f"joint 'j': .*{message}"):
+            load(tmp_path, text.replace('quat_xyzw="1 1 1 1"', f'{bad}="0 0 0 0"'))
+
+
 @pytest.mark.parametrize(
     ("kind", "coordinates"),
     [("fixed", 0), ("revolute", 1), ("continuous", 1), ("prismatic", 1), ("planar", 3),

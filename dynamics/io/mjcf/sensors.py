@@ -122,6 +122,8 @@ def _entry(reader: Reader, k: int, name: str, kind: str) -> SensorEntry | None:
         if links is None:
             return None
         return SensorEntry(name, "centroidal", ON_SUBTREE[kind], links=links)
+    if kind == "RANGEFINDER" and not _is_distance(reader, k):
+        return None
     if kind in ON_SITE and owner == objects.mjOBJ_SITE:
         what, quantity = ON_SITE[kind]
     elif kind in ON_FRAME:
@@ -137,6 +139,14 @@ def _entry(reader: Reader, k: int, name: str, kind: str) -> SensorEntry | None:
         if made.reference is None:
             return None
     return made
+
+
+def _is_distance(reader: Reader, k: int) -> bool:
+    """True of a rangefinder that reads one distance, and no points or normals of rays."""
+    m, mj = reader.model, reader.mj
+    fields = getattr(mj, "mjtRayDataField", None)  # since MuJoCo 3.4
+    alone = fields is None or int(m.sensor_intprm[k, 0]) == 1 << int(fields.mjRAYDATA_DIST)
+    return bool(m.sensor_dim[k] == 1 and alone)
 
 
 def _place(reader: Reader, kind: Any, at: int) -> tuple[str | None, Pose] | None:
