@@ -82,6 +82,24 @@ def test_a_step_that_fails_stops_the_motion_until_reset(monkeypatch):
 # The spring of the mouse
 
 
+def test_a_function_of_the_user_s_that_fails_stops_the_motion_with_its_error():
+    mech = dy.Mechanism(gravity=(0, 0, 0))
+    box = mech.add_body(dy.Box(0.4, 0.4, 0.4, mass=2.0), name="box")
+
+    def fails(time, pose, twist):
+        if time > 0.025:
+            raise KeyError("no gain")
+        return np.zeros(6)
+
+    mech.add_force(dy.Wrench(box, fails))
+    runner = runner_of(mech.finalize(0.01))
+
+    assert runner.advance(0.1) < 10
+    assert "no gain" in runner.fault and runner.advance(0.1) == 0
+    runner.reset()
+    assert runner.advance(0.01) == 1
+
+
 def test_the_spring_brings_the_point_that_it_holds_to_its_end():
     runner = runner_of(floating_box())
     runner.grab(0, np.zeros(3))
@@ -161,6 +179,49 @@ def test_sliders_of_position_servos_hold_the_posture_within_the_limits_of_joints
     assert motion.joint("hinge")[-1] == pytest.approx(0.3, abs=0.05)
 
 
+def test_a_servo_far_from_0_holds_its_posture():
+    from dynamics.display.live.server import _ranges
+
+    mech = dy.Mechanism()
+    arm = mech.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name="arm")
+    options = {"servo": dy.PositionServo(50.0, 5.0), "name": "hinge"}
+    mech.add_joint(dy.Revolute(mech.world, arm, (0, 1, 0), child_point=(0, 0, 0.5), **options))
+    model = mech.finalize(0.01)
+    state = model.initial_state()
+    model.set_joint(state, "hinge", 5.0)
+    ((_, least, most, start),) = _ranges(model, state, 1.0)
+    assert start == pytest.approx(5.0) and (least, most) == pytest.approx((-np.pi, 5.0 + np.pi))
+
+
+def test_a_control_without_a_range_has_no_slider_and_an_error_stops_the_server(monkeypatch):
+    viser = pytest.importorskip("viser", reason="viser is not installed")
+    from dynamics.display.live.server import Live
+
+    mech = dy.Mechanism()
+    for k, most in enumerate((0.0, 2.0)):
+        arm = mech.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name=f"arm {k}")
+        options = {"actuated": True, "control_limits": (0.0, most), "name": f"hinge {k}"}
+        options |= {"parent_point": (0, k, 0), "child_point": (0, 0, 0.5)}
+        mech.add_joint(dy.Revolute(mech.world, arm, (0, 1, 0), **options))
+    model = mech.finalize(0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with model.view(port=18090) as live:
+            (slider,) = live.sliders
+            slider.value = 1.5
+            live._control(0)
+            assert live.runner.controls.tolist() == [0.0, 1.5]
+
+        stopped = []
+        monkeypatch.setattr(Live, "_add_controls", lambda self: 1 / 0)
+        monkeypatch.setattr(viser.ViserServer, "stop", lambda self: stopped.append(self))
+        with pytest.raises(ZeroDivisionError):
+            model.view(port=18090)
+    assert len(stopped) == 1
+    monkeypatch.undo()
+    stopped[0].stop()
+
+
 def test_the_motion_waits_for_a_browser_and_lets_go_when_it_leaves(live, monkeypatch):
     time.sleep(0.2)
     assert live.runner.state.time == 0.0
@@ -170,7 +231,10 @@ def test_the_motion_waits_for_a_browser_and_lets_go_when_it_leaves(live, monkeyp
     while live.runner.state.time < 0.1 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert live.runner.state.time >= 0.1
-    live._left()
+    live._holder = 3
+    live._left(4)  # a browser that holds nothing
+    assert live.runner.wrenches() is not None
+    live._left(3)
 
     assert live.runner.wrenches() is None and live._thread.is_alive()
 
@@ -179,9 +243,11 @@ def test_bodies_are_dragged_and_named(live):
     frame = live.server.scene._handle_from_node_name["/bodies/0/0"]
     (drag,) = [entry.callback for entry in frame._impl.drag_cb]
     (click,) = [getattr(entry, "callback", entry) for entry in frame._impl.click_cb]
-    at = {"start_position": (0.0, 0.0, -0.5), "end_position": (0.3, 0.0, -0.5)}
+    at = {"start_position": (0.0, 0.0, -0.5), "end_position": (0.3, 0.0, -0.5), "client_id": 0}
     asyncio.run(drag(SimpleNamespace(phase="start", **at)))
     assert live.runner.wrenches()["<b>arm</b>"][0] > 0.0
+    asyncio.run(drag(SimpleNamespace(phase="end", **(at | {"client_id": 1}))))  # another browser's
+    assert live.runner.wrenches() is not None
     asyncio.run(drag(SimpleNamespace(phase="end", **at)))
     assert live.runner.wrenches() is None
     asyncio.run(click(None))

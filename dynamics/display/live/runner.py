@@ -108,6 +108,9 @@ class Runner:
                 except (ConvergenceError, ValueError) as error:
                     self.fault = str(error)
                     break
+                except Exception as error:  # of a function of the user's
+                    self.fault = f"{type(error).__name__}: {error}"
+                    break
                 self._owed -= self.model.timestep
                 steps += 1
         return steps

@@ -71,12 +71,17 @@ class Live:
         self.url = f"http://{host}:{self.server.get_port()}"
         self._numbers = [model.body_number(body.name) for body in bodies]
         self._names = [str(body.name) for body in bodies]
-        self._draw_world(looks)
-        self._frames = [self._draw_body(i, parts) for i, parts in enumerate(looks)]
-        self._add_controls()
-        self._name_on_hover()
+        self._holder: object = None
+        try:
+            self._draw_world(looks)
+            self._frames = [self._draw_body(i, parts) for i, parts in enumerate(looks)]
+            self._add_controls()
+            self._name_on_hover()
+        except BaseException:
+            self.server.stop()
+            raise
         self._stop = threading.Event()
-        self.server.on_client_disconnect(lambda client: self._left())
+        self.server.on_client_disconnect(lambda client: self._left(client.client_id))
         self._thread = threading.Thread(target=self._run, name="live view", daemon=True)
         self._thread.start()
         atexit.register(self.close)
@@ -182,7 +187,10 @@ class Live:
     def _make_draggable(self, handle: Any, i: int) -> None:
         async def drag(event: Any) -> None:  # awaited, so phases come in order
             if event.phase == "start":
+                self._holder = event.client_id
                 self.runner.grab(self._numbers[i], np.array(event.start_position))
+            if event.client_id != self._holder:  # another browser has the spring now
+                return
             if event.phase == "end":
                 self.runner.release()
             else:
@@ -202,9 +210,10 @@ class Live:
         page = f'<img src="data:," style="display:none" onerror="{code}">'
         self._hover = self.server.gui.add_html(page)
 
-    def _left(self) -> None:
+    def _left(self, client: object) -> None:
         """Let go of what a browser held that went away."""
-        self.runner.release()
+        if client == self._holder:
+            self.runner.release()
 
     # Controls
 
@@ -219,18 +228,22 @@ class Live:
         self.pause.on_update(lambda event: setattr(runner, "paused", bool(self.pause.value)))
         self.speed.on_update(lambda event: setattr(runner, "speed", float(self.speed.value)))
         self.reset.on_click(lambda event: runner.reset())
-        self.sliders = []
+        self.sliders: list[Any] = []
+        self._driven: list[int] = []
         ranges = _ranges(runner.model, runner.start, self.reach)
         for k, (label, least, most, start) in enumerate(ranges):
             with_step = (most - least) / 200.0
-            start = min(max(start, least), most)
+            runner.controls[k] = start = min(max(start, least), most)
+            if with_step <= 0.0:  # nothing to choose
+                continue
             slider = gui.add_slider(label, least, most, with_step, start)
-            runner.controls[k] = start
-            slider.on_update(lambda event, k=k: self._control(k))
+            i = len(self.sliders)
+            slider.on_update(lambda event, i=i: self._control(i))
             self.sliders.append(slider)
+            self._driven.append(k)
 
-    def _control(self, k: int) -> None:
-        self.runner.controls[k] = float(self.sliders[k].value)
+    def _control(self, i: int) -> None:
+        self.runner.controls[self._driven[i]] = float(self.sliders[i].value)
 
     # Time
 
@@ -273,7 +286,7 @@ def _ranges(model: Model, state: State, reach: float) -> list[tuple[str, float, 
             if limits is None and owner.limits is not None:
                 limits = np.sort(servo.gear * owner.limits) - target[:, None]
         for k in range(count):
-            low, high = -most, most
+            low, high = min(-most, start[k] - most), max(most, start[k] + most)
             if limits is not None:
                 given = np.broadcast_to(np.asarray(limits, float), (count, 2))[k]
                 low, high = np.where(np.isfinite(given), given, (low, high))
