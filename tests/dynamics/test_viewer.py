@@ -162,6 +162,8 @@ def test_axes_of_joints_are_drawn_where_they_are():
     point = {"parent_point": (0, 0, 1), "orientation": turn}
     mech.add_joint(dy.Revolute(mech.world, a, (0, 0.6, 0.8), name="r", **point))
     mech.add_joint(dy.Prismatic(a, b, (0.6, 0, 0.8), name="p", **point))
+    c = mech.add_body(dy.Sphere(0.1, mass=1.0), name="c")
+    mech.add_joint(dy.Floating(mech.world, c, name="f"))
     joints = scene_of(viewer.page_of(motion(mech, 0.0)).html)["joints"]
 
     assert [(one["name"], one["body"], one["point"]) for one in joints] == [

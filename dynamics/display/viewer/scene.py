@@ -99,7 +99,7 @@ def scene_of(trajectory: Trajectory, title: str, rate: float) -> bytes:
         "orientations": turns,
         "joints": [
             _joint(joint, numbers) for joint in mechanism.joints.values()
-            if joint.parent is WORLD or joint.parent.name in numbers
+            if joint.n_rows > 0 and (joint.parent is WORLD or joint.parent.name in numbers)
         ],
         "touches": points.shape[1],
         "points": packer.series(points, unit),
