@@ -798,3 +798,19 @@ def test_point_instancers_are_left_out_with_all_below_them(tmp_path):
     assert mechanism.report.left_out == {
         "point instancers": ["/many"], "joints of bodies that are not read": ["j"],
     }  # fmt: skip
+
+
+def test_prims_that_move_over_time_stand_where_they_begin(tmp_path):
+    moves = (
+        "double3 xformOp:translate.timeSamples = {3: (0, 0, 5), 9: (0, 0, 1)}\n"
+        'uniform token[] xformOpOrder = ["xformOp:translate"]'
+    )
+    text = file(body("a", at=moves))
+    mech = load(tmp_path, text)
+    np.testing.assert_array_equal(mech.finalize().initial_state().pose[0, :3], [0, 0, 5])
+    assert mech.report.changed == {"prims that move over time stand where they begin": ["a"]}
+
+
+def test_prims_of_unknown_types_are_left_out_by_name(tmp_path):
+    text = file(body("a"), prim("PhysxPhysicsGearJoint", "gear"))
+    assert load(tmp_path, text).report.left_out == {"PhysxPhysicsGearJoint": ["gear"]}

@@ -299,11 +299,17 @@ class _Reader:
         return [one for one in paths if f"{one}/".startswith(f"{path}/")]
 
     def left(self, prim: Any) -> None:
-        """Note schemas that are not read, as those of other engines."""
-        for schema in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
+        """Note schemas that are not read, as those of other engines, and motions of prims."""
+        path, kind = str(prim.GetPath()).strip("/"), prim.GetPrimTypeInfo()
+        if prim.GetTypeName() and not kind.GetSchemaTypeName():
+            self.notes.leave_out(str(prim.GetTypeName()), path)
+        ops = self.stage.pxr.UsdGeom.Xformable(prim)
+        if ops and any(one.GetAttr().GetNumTimeSamples() for one in ops.GetOrderedXformOps()):
+            self.notes.merge("prims that move over time stand where they begin", path)
+        for schema in kind.GetAppliedAPISchemas():
             name = str(schema).split(":")[0]
             if name not in READ:
-                self.notes.leave_out(name, str(prim.GetPath()).strip("/"))
+                self.notes.leave_out(name, path)
 
     def posture(self) -> None:
         """Keep the file's posture where coordinates in it are not 0, and its joints allow it."""

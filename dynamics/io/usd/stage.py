@@ -126,7 +126,8 @@ class Stage:
         if up not in ("Y", "Z"):
             raise ValueError(f"{path.name}: upAxis is {up!r}, and must be Y or Z")
         self.upright = Pose(orientation=Y_TO_Z) if up == "Y" else Pose()
-        self.cache = geom.XformCache()
+        first = pxr.Usd.TimeCode.EarliestTime()
+        self.cache = geom.XformCache(first)  # transforms with time samples alone have no default
 
     def check(self, prim: Any) -> None:
         """Refuse attributes that are no numbers, or not of the types of their schemas.
