@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,10 @@ __all__ = [
 ]  # fmt: skip
 
 Float = NDArray[np.float64]
+Ints = NDArray[np.int64]
+#: Hulls whose corners are remembered: a robot has some 50 meshes.
+MOST_FOUND = 256
+_FOUND: dict[tuple[str, tuple[int, ...], bytes], Ints] = {}
 #: Corners of a hull that stand for it: a contact costs a step as much as a joint, and meshes have
 #: thousands.
 MOST_CORNERS = 26
@@ -56,17 +63,37 @@ def hull_of(points: Any, label: str) -> Hull:
     ValueError
         For arrays of another shape, none, and numbers that are not finite.
     """
-    from scipy.spatial import ConvexHull, QhullError
-
     given = np.asarray(points, float)
     if given.ndim != 2 or given.shape[1] != 3 or len(given) == 0 or not np.isfinite(given).all():
         raise ValueError(
             f"points of {label} have shape {given.shape}; give finite numbers of shape (k, 3)"
         )
+    kept = _remembered("hull", given, _on_hull)
+    return Hull(given, flat=True) if len(kept) == 0 else Hull(given[kept])
+
+
+def _on_hull(points: Float) -> Ints:
+    """Numbers of the corners of a hull, ascending; none where it is flat."""
+    from scipy.spatial import ConvexHull, QhullError
+
     try:
-        return Hull(given[np.sort(ConvexHull(given).vertices)])
+        return np.sort(ConvexHull(points).vertices)
     except QhullError:  # flat, or fewer than four
-        return Hull(given, flat=True)
+        return np.zeros(0, np.int64)
+
+
+def _remembered(what: str, points: Float, find: Callable[[Float], Ints]) -> Ints:
+    """Numbers of points that a function finds, once for the same points.
+
+    A mesh is looked at several times from its file to its contact.
+    """
+    data = np.ascontiguousarray(points)
+    key = what, data.shape, blake2b(data.data, digest_size=16).digest()
+    found = _FOUND.pop(key, None)
+    _FOUND[key] = found = find(points) if found is None else found  # the last one asked for
+    while len(_FOUND) > MOST_FOUND:
+        _FOUND.pop(next(iter(_FOUND)), None)
+    return found
 
 
 def hull_mesh(points: Any, label: str) -> Mesh:
@@ -109,10 +136,15 @@ def outermost(corners: Float, most: int = MOST_CORNERS) -> Float:
     7 % at most. The corners farthest in the 26 directions of a cube, 23 different ones, hold 86 %
     and miss 6 %, 14 % at most.
     """
-    from scipy.spatial import ConvexHull, QhullError
-
     if len(corners) <= most:
         return corners
+    return np.asarray(corners[_remembered(f"outermost {most}", corners, partial(_farthest, most))])
+
+
+def _farthest(most: int, corners: Float) -> Ints:
+    """Numbers of the corners that `outermost` keeps, ascending."""
+    from scipy.spatial import ConvexHull, QhullError
+
     kept = np.unique([*corners.argmin(axis=0), *corners.argmax(axis=0)]).tolist()
     while len(kept) < most:
         try:
@@ -126,7 +158,7 @@ def outermost(corners: Float, most: int = MOST_CORNERS) -> Float:
         if farthest in kept:
             break
         kept.append(farthest)
-    return np.asarray(corners[np.sort(kept)])
+    return np.sort(kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -178,3 +178,25 @@ def test_a_mesh_that_has_changed_is_read_again(tmp_path):
     for size in (1, 2.5):
         path.write_text(TETRAHEDRON.replace("v 1 0 0", f"v {size} 0 0"))
         assert read_triangles(path).max() == size
+
+
+def test_the_hull_of_a_mesh_is_found_once_from_its_file_to_its_contact(tmp_path, monkeypatch):
+    import scipy.spatial
+
+    rng, sizes, original = np.random.default_rng(5), [], scipy.spatial.ConvexHull
+    points = rng.normal(size=(200, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    faces = original(points).simplices + 1
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in points.tolist()]
+    lines += [f"f {i} {j} {k}" for i, j, k in faces.tolist()]
+    (tmp_path / "ball.obj").write_text("\n".join(lines))
+    mesh = '<geometry><mesh filename="ball.obj"/></geometry>'
+    text = robot(link("a", more=f"<collision>{mesh}</collision>"))
+    monkeypatch.setattr(
+        scipy.spatial, "ConvexHull", lambda one: sizes.append(len(one)) or original(one)
+    )
+    mech = load(tmp_path, text, collide=True, ground=True, position=(0, 0, 2))
+    model = mech.finalize()
+    model.step(model.initial_state())
+
+    assert sizes.count(3 * len(faces)) == 1
