@@ -76,7 +76,7 @@ MODEL = {
 }
 STATE = {
     **_same(_ALL + ", model.joint(state, name) for one joint", "q qpos qvel v"),
-    **_same("the argument: model.step(state, controls)", "ctrl control controls u"),
+    **_same("the argument: model.step(state, controls)", "ctrl control u"),
     **_same("state.pose for centres of mass; for frames " + _QUERY,
             "orientation orientations position positions x xipos xpos xquat"),
     **_same("model.velocities(state)", "velocities velocity"),

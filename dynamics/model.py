@@ -573,6 +573,7 @@ class Model:
         check_state(self, state, begins=True)
         if self.near is not None:
             return self._near_step(state, control, wrenches)
+        given = inputs.controls_in_step(self, control)
         after = plane_placement.placed(self, state)
         info = np.zeros(step_info.INFO_SIZE)
         space = self.workspace.free()
@@ -583,7 +584,7 @@ class Model:
                 *space.step_tables,
                 self.timestep,
                 self.settings,
-                inputs.controls_in_step(self, control),
+                given,
                 inputs.wrenches_of(self, wrenches),
                 after.data,
                 space.work,
@@ -598,7 +599,7 @@ class Model:
         kicked = after.data.copy() if space.first_order else None
         space.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
-        after.interval = interval_of(info)
+        after.interval, after.controls = interval_of(info), inputs.last_of(self, given)
         after.memory = space.memory(after, kicked, time + self.timestep, info)
         return after, self._reported(info, state, after)
 
@@ -616,6 +617,7 @@ class Model:
                 entry = self.near.entry(state)
                 raise contact_queries.failed_from(entry.near.model, entry.state, found)
             after = run.whole(state.time + self.timestep)
+        after.controls = inputs.last_of(self, table[0])
         return after, self._reported(run.info, state, after)
 
     def _reported(self, info: Float, state: State, after: State) -> StepInfo:

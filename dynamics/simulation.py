@@ -185,7 +185,8 @@ def simulate(
     if controller is not None:
         table, used = np.zeros((1, model.n_controls)), put_in[int(first) :]
         call = _controller(
-            model, controller, state, lambda data, time: _seen(model, data, time, info), used
+            model, controller, state, lambda data, time: _seen(model, data, time, info), used,
+            put_in[0] if first else state.controls,
         )  # fmt: skip
     info, totals = np.zeros(step_info.INFO_SIZE), np.zeros(run_totals.TOTALS_SIZE)
     now = given[-1].copy()
@@ -208,13 +209,15 @@ def simulate(
             return state.copy()
         made = model.state_of(record[k - 1, :-2].copy(), state.time + k * model.timestep)
         made.interval = (float(record[k - 1, -2]), float(record[k - 1, -1]))
+        made.controls = inputs.last_of(model, _row(table, used, k - 1))
         return made
 
     def part(k: int, length: float) -> State:
-        row = table[min(k, len(table) - 1)] if used is None else used[k]
-        row = controls_of_part(model, row, length / model.timestep)
+        row = controls_of_part(model, _row(table, used, k), length / model.timestep)
         wrench = outside[min(k, len(outside) - 1)]
-        return part_of_step(model, node(k), k, length, row, wrench, accuracy)
+        made = part_of_step(model, node(k), k, length, row, wrench, accuracy)
+        made.controls = inputs.last_of(model, row)
+        return made
 
     search = EventSearch(functions, model.timestep, run, node, part) if functions else None
     with Deferred() as deferred, space:
@@ -237,6 +240,7 @@ def simulate(
             states[-1], intervals[-1] = ended.data, ended.interval
         put_in = put_in if used is None else put_in[: max(1, done + first)]
         trajectory = Trajectory(model, time, states[chosen], put_in, summary_of(totals, done, info))
+        trajectory.controls_before = state.controls
         trajectory.intervals, trajectory.events = intervals[chosen], _events(found, search)
         whole = done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0
         if whole and ended is None and (limited is None or limited.explicit is None):
@@ -274,17 +278,24 @@ def _through_near_models(
     used: Float | None = None
     if controller is not None:
         table, used = np.zeros((1, model.n_controls)), np.zeros((steps, model.n_controls))
-        call = _controller(model, controller, state, lambda data, time: run.seen(time), used)
+        call = _controller(
+            model, controller, state, lambda data, time: run.seen(time), used, state.controls
+        )
     given = 0 if call is None else call.address, table, outside
     run = NearRun(model.near, state, 1 if functions else every, given, accuracy)
 
     def node(k: int) -> State:
-        return run.seen(state.time + k * model.timestep)
+        made = run.seen(state.time + k * model.timestep)
+        made.controls = (
+            state.controls if k == 0 else inputs.last_of(model, _row(table, used, k - 1))
+        )
+        return made
 
     def part(k: int, length: float) -> State:
-        row = table[min(k, len(table) - 1)] if used is None else used[k]
-        wrench = outside[min(k, len(outside) - 1)]
-        return run.part(k, state.time + k * model.timestep, length, row, wrench)
+        row, wrench = _row(table, used, k), outside[min(k, len(outside) - 1)]
+        made = run.part(k, state.time + k * model.timestep, length, row, wrench)
+        made.controls = inputs.last_of(model, row)
+        return made
 
     search = EventSearch(functions, model.timestep, run.advance, node, part) if functions else None
     most = max(every, steps // 100 // every * every)
@@ -309,6 +320,7 @@ def _through_near_models(
         states = np.concatenate([part.states[:, at] for part, at in zip(parts, columns)])
         put_in = table if used is None else used[: max(1, done)]
         trajectory = Trajectory(model, time, states, put_in, summary_of(totals, done, info))
+        trajectory.controls_before = state.controls
         trajectory.parts, trajectory.intervals = parts, np.concatenate(run.intervals)[chosen]
         trajectory.events = _events(run.events, search)
         if done and done % every == 0 and info[step_info.STATUS] == 0.0 and ended is None:
@@ -516,6 +528,13 @@ def check_start(model: Model, state: State) -> None:
         check_apart(entry.near.model, entry.state, CONSISTENT)
 
 
+def _row(table: Float, used: Float | None, k: int) -> Float:
+    """Controls of a step: of a controller, or of a table whose last row holds on."""
+    rows = table if used is None else used
+    found: Float = rows[min(k, len(rows) - 1)]
+    return found
+
+
 def _seen(model: Model, data: Float, time: float, info: Float) -> State:
     """State as a controller sees it: the numbers themselves."""
     now = model.state_of(data, time)
@@ -537,13 +556,15 @@ def _controller(
     state: State,
     seen: Callable[[Float, float], State],
     used: Float,
+    before: Float | None,
 ) -> Callback:
     """Callback of a controller; a row of ``used`` gets its controls of each step."""
     names, step = model.n_controls, itertools.count()
 
     def call(time: Float, data: Float, control: Float) -> None:
-        now = seen(data, float(time[0]))
-        control[:] = used[next(step)] = _asked(model, controller, now)
+        now, k = seen(data, float(time[0])), next(step)
+        now.controls = before if k == 0 else used[k - 1].copy()
+        control[:] = used[k] = _asked(model, controller, now)
 
     return Callback(call, ((1,), (state.data.size,), (names,)))
 

@@ -69,6 +69,8 @@ class State:
         Length of the last interval, s, and the time over which its impulses acted: half of it plus
         half of the interval before, if there was one. The change of velocities divided by that time
         is the acceleration at its start. Zeros if there was no interval.
+    controls : ndarray of float, shape (c,), or None
+        Controls of the step that led to this state, for sensors; None if they are not known.
     memory : object
         Initial guess and node of the step that led to this state, which make a continued motion
         equal to an uninterrupted one to the last bit; contacts that the model has found. Steps
@@ -86,6 +88,7 @@ class State:
     interval_velocity_before: Float = field(init=False)
     multipliers: Float = field(init=False)
     contacts: Float = field(init=False)
+    controls: Float | None = field(default=None, init=False)
     memory: object = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -103,12 +106,12 @@ class State:
     def copy(self) -> State:
         """Return a copy."""
         made = State(self.data.copy(), self.n, self.rows, self.time, self.interval)
-        made.memory = self.memory
+        made.memory, made.controls = self.memory, self.controls
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         numbers = self.data, self.n, self.rows, self.time, self.interval
-        return type(self), numbers, (None, {"memory": self.memory})
+        return type(self), numbers, (None, {"memory": self.memory, "controls": self.controls})
 
 
 def check_state(model: Model, state: Any, begins: bool = False) -> None:

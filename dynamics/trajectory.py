@@ -17,7 +17,7 @@ from dynamics.elsewhere import TRAJECTORY, refer
 from dynamics.errors import UnknownNameError, check_model
 from dynamics.kernels.base import layout
 from dynamics.kinematics.coordinates import PERIOD
-from dynamics.kinematics.motor_forces import motor_force, steps_before
+from dynamics.kinematics.motor_forces import acting, motor_force, steps_before
 from dynamics.kinematics.near_run import Part, at_record, chosen_parts, part_arrays, parts_of
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State, as_plain
@@ -60,6 +60,11 @@ class Trajectory:
         ``unresolved_impacts``, after which velocities are not known to the accuracy.
     memory : object
         That of the last state, see `State`.
+    acted : ndarray of float, shape (k, c), or None
+        Controls of the step that led to each record, NaN where they are not known; by default they
+        follow from ``controls``.
+    controls_before : ndarray of float, shape (c,), or None
+        Those of the step that led to the first state.
     parts : tuple of Part
         Records with the planes and contacts of the pairs that were near, if the mechanism has
         `collide`.
@@ -78,6 +83,8 @@ class Trajectory:
     controls: Float = field(default_factory=lambda: np.zeros((0, 0)))
     info: dict[str, Any] = field(default_factory=dict)
     memory: object = field(default=None, init=False)
+    acted: Float | None = field(default=None, init=False)
+    controls_before: Float | None = field(default=None, init=False)
     parts: tuple[Part, ...] = field(default=(), init=False)
     intervals: Float = field(init=False)
     events: Sequence[Event] = field(default=(), init=False)
@@ -118,6 +125,9 @@ class Trajectory:
         state.interval = (float(self.intervals[k, 0]), float(self.intervals[k, 1]))
         state.memory = self.memory  # only the last state's numbers agree with it
         number = range(len(self))[k]
+        if self.model.n_controls:
+            acted = acting(self, slice(number, number + 1))[0]
+            state.controls = None if np.isnan(acted).any() else acted
         if (
             self.model.near is not None
             and self.parts
@@ -168,6 +178,8 @@ class Trajectory:
             controls = controls[min(int(steps_before(self)[chosen[0]]), len(controls) - 1) :]
         made = Trajectory(self.model, self.time[chosen], self.states[chosen], controls)
         made.intervals = self.intervals[chosen]
+        if self.model.n_controls:
+            made.acted = acting(self)[chosen]
         if chosen.size:
             first, last = made.time[0], made.time[-1]
             made.events = [one for one in self.events if first <= one.time <= last]

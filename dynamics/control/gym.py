@@ -215,6 +215,7 @@ class Task:
             states[i] = run.numbers
             trace.steps += took
             trace.interval = run.interval
+            trace.controls = self.most * np.clip(action, -1.0, 1.0)
             done[i] = took == self.skip
             trace.run = run if took == self.skip else None
             trace.part = None if took == self.skip else run.part
@@ -308,6 +309,9 @@ class Task:
         steps = np.array([trace.steps for trace in traces], float)
         motion = Trajectory(self.model, self.model.timestep * steps, states)
         motion.intervals = np.array([trace.interval for trace in traces])
+        unknown = np.full(self.model.n_controls, np.nan)
+        acted = [unknown if trace.controls is None else trace.controls for trace in traces]
+        motion.acted = np.array(acted)
         if self.model.near is not None:
             for state, trace in zip(states, traces):
                 if trace.run is not None and trace.run.leads_to(state):
@@ -336,6 +340,8 @@ class Trace:
         Simulation steps since its start.
     interval : (float, float)
         See `State.interval`.
+    controls : ndarray of float, shape (c,), or None
+        See `State.controls`.
     part : Part or None
         One record with the pairs of shapes that are near, where the model finds its contacts; None
         where nothing has asked for it.
@@ -346,6 +352,7 @@ class Trace:
     sensors: Sensors
     steps: int = 0
     interval: tuple[float, float] = (0.0, 0.0)
+    controls: Float | None = None
     part: Part | None = None
     run: EpisodeRun | None = None
 

@@ -105,7 +105,9 @@ def _sensor(
     x, q, quantity = pose.position, pose.orientation, entry.quantity
     joint = mechanism.joints.get(entry.joint)
     if entry.kind == "joint":
-        if joint is None:
+        if joint is None or (
+            quantity == "motor force" and not (joint.actuated or joint.servo is not None)
+        ):
             return None
         return JointSensor(joint, entry.coordinate, quantities=quantity, **options)
     if entry.kind == "wrench":

@@ -16,7 +16,7 @@ from dynamics.kinematics.coordinates import PERIOD
 if TYPE_CHECKING:
     from dynamics.trajectory import Trajectory
 
-__all__ = ["motor_force", "steps_before"]
+__all__ = ["acting", "motor_force", "steps_before"]
 
 Float = NDArray[np.float64]
 
@@ -30,8 +30,35 @@ def steps_before(motion: Trajectory) -> NDArray[np.int64]:
     return np.asarray(np.ceil(passed - ROUNDING), np.int64)
 
 
-def motor_force(motion: Trajectory, name: Hashable) -> Float:
-    """Force of a motor over the interval before each node: `Trajectory.motor_force`."""
+def acting(motion: Trajectory, records: slice = slice(None)) -> Float:
+    """Controls of the step that led to each of some records, NaN where they are not known.
+
+    Parameters
+    ----------
+    motion : Trajectory
+    records : slice, optional
+
+    Returns
+    -------
+    ndarray of float, shape (k, c)
+    """
+    if motion.acted is not None:
+        return motion.acted[records]
+    width, steps = motion.model.n_controls, steps_before(motion)[records]
+    rows = motion.controls[:, motion.controls.shape[1] - width :]
+    if not rows.size:
+        rows = np.zeros((1, width))
+    found = rows[np.clip(steps - 1, 0, len(rows) - 1)]
+    found[steps == 0] = np.nan if motion.controls_before is None else motion.controls_before
+    return found
+
+
+def motor_force(motion: Trajectory, name: Hashable, sensed: bool = False) -> Float:
+    """Force of a motor over the interval before each node: `Trajectory.motor_force`.
+
+    Where it is ``sensed``, each record has that of the controls that led to it, of shape
+    (k, number of coordinates), and 0 where these are not known.
+    """
     mechanism, starts = motion.model.mechanism, motion.model.tables.control_start
     if name not in starts:
         raise UnknownNameError(
@@ -39,9 +66,7 @@ def motor_force(motion: Trajectory, name: Hashable) -> Float:
             f"{list(starts)}"
         )
     first, count = starts[name]
-    width = motion.model.n_controls
-    rows = motion.controls[:, -width:] if motion.controls.size else np.zeros((1, width))
-    asked = rows[np.clip(steps_before(motion) - 1, 0, len(rows) - 1), first : first + count]
+    asked = acting(motion)[:, first : first + count]
     joint = mechanism.joints.get(name)
     if joint is None or joint.servo is None:
         motor = joint or mechanism.springs.get(name) or mechanism.thrusters[name]
@@ -52,6 +77,8 @@ def motor_force(motion: Trajectory, name: Hashable) -> Float:
         force = gain * (target + asked) - stiffness * q - damping * rate
     if limits is not None:
         force = np.clip(force, *np.reshape(limits, (-1, 2)).T)
+    if sensed:
+        return np.where(np.isnan(asked), 0.0, force)
     force = np.where(np.arange(len(motion))[:, None] == 0, 0.0, force)
     return force[:, 0] if count == 1 else force
 

@@ -413,15 +413,16 @@ class RangeFinder(Sensor):
 @takes(SensorOptions, options_of)
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class JointSensor(Sensor):
-    """Encoder: coordinates of a joint and their rates.
+    """Encoder: coordinates of a joint and their rates, and the forces of its motor.
 
     Parameters
     ----------
     joint : Joint or hashable
     coordinate : int, optional
         Number of the only coordinate to read; by default all.
-    quantities : {"position", "velocity"} or iterable of these, optional
-        By default both: m or rad, and m/s or rad/s, one number per coordinate.
+    quantities : {"position", "velocity", "motor force"} or iterable of these, optional
+        By default the first two: m or rad, and m/s or rad/s, one number per coordinate. The third
+        is the force of the motor or servo, N or N m: see `Trajectory.motor_force`.
     **options
         Name, noise and rate.
 
@@ -446,7 +447,7 @@ class JointSensor(Sensor):
             joint=name_of(joint), coordinate=coordinate,
             **options_of(f"{name_of(joint)} encoder", **options),
         )  # fmt: skip
-        self._choose(quantities, ("position", "velocity"))
+        self._choose(quantities, ("position", "velocity", "motor force"))
 
 
 @takes(SensorOptions, options_of)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.kernels.base.layout import POSE, TWIST
+from dynamics.kinematics.motor_forces import motor_force
 from dynamics.model import Model
 from dynamics.parts.sensors import (
     AXES,
@@ -81,6 +82,11 @@ def measure_of(model: Model, sensor: Sensor) -> Callable[[Trajectory], Float]:
 
         return distances
     if isinstance(sensor, JointSensor):
+        if "motor force" in sensor.quantities and sensor.joint not in model.tables.control_start:
+            raise ValueError(
+                f"sensor {sensor.name!r} reads the force of a motor, and joint {sensor.joint!r} "
+                "has none; actuated=True or servo= gives it one"
+            )
         return lambda motion: _coordinates(motion, sensor)
     if isinstance(sensor, CentroidalSensor):
         return _centroidal(model, sensor)
@@ -125,7 +131,11 @@ def _coordinates(motion: Trajectory, sensor: JointSensor) -> Float:
     found = motion.model.workspace.joint(sensor.joint, motion.states, motion.twists)
     if sensor.coordinate is not None:
         found = found[:, [sensor.coordinate]]
-    return _joined([found[:, :, ("position", "velocity").index(q)] for q in sensor.quantities])
+    chosen = slice(None) if sensor.coordinate is None else [sensor.coordinate]
+    parts = {"position": found[:, :, 0], "velocity": found[:, :, 1]}
+    if "motor force" in sensor.quantities:
+        parts["motor force"] = motor_force(motion, sensor.joint, sensed=True)[:, chosen]
+    return _joined([parts[one] for one in sensor.quantities])
 
 
 def _frame(model: Model, sensor: FrameSensor) -> Callable[[Trajectory], Float]:

@@ -262,6 +262,8 @@ def _at_state(model: Model, state: State) -> Trajectory:
     """A state as a motion of one record."""
     motion = Trajectory(model, np.array([state.time]), state.data[None])
     motion.intervals = np.array([state.interval])
+    unknown = np.full(model.n_controls, np.nan)
+    motion.acted = (unknown if state.controls is None else state.controls)[None]
     if model.near is not None:
         pairs, numbers = model.near.felt(state)
         motion.parts = (Part(pairs, numbers[None]),)

@@ -115,6 +115,22 @@ def controls_in_step(model: Model, control: Any) -> Float:
     return rotation.as_numbers(control, (model.nodes.size, model.n_controls), "control").ravel()
 
 
+def last_of(model: Model, row: Float) -> Float:
+    """Controls at the last node of a step, a copy.
+
+    Parameters
+    ----------
+    model : Model
+    row : ndarray of float, shape (c,) or (len(model.nodes) c,)
+        Of `controls_in_step` or `controls_table`.
+
+    Returns
+    -------
+    ndarray of float, shape (c,)
+    """
+    return np.array(row[len(row) - model.n_controls :])
+
+
 def controls_table(model: Model, controls: Any) -> Float:
     """One row of controls for all steps or for each, those of its nodes one after the other.
 

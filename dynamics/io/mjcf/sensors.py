@@ -9,6 +9,7 @@ import numpy as np
 
 from dynamics import rotation
 from dynamics.io.description import Pose, SensorEntry
+from dynamics.io.mjcf.options import output_at
 
 if TYPE_CHECKING:
     from dynamics.io.mjcf.reader import Reader
@@ -43,6 +44,10 @@ ON_SUBTREE = {
 }
 ON_JOINT = {"JOINTPOS": "position", "JOINTVEL": "velocity"}
 ON_TENDON = {"TENDONPOS": "position", "TENDONVEL": "velocity"}
+#: Sensors of forces of actuators: of one, and of all of a joint or a tendon.
+OF_ACTUATOR = ("ACTUATORFRC", "JOINTACTFRC", "TENDONACTFRC")
+#: Joints and tendons of one coordinate.
+ALONE = ("revolute", "prismatic", "tendon")
 #: Kinds of joints whose coordinates are those of the file's hinges and slides, in this order.
 IN_ORDER = ("revolute", "prismatic", "universal")
 
@@ -112,6 +117,8 @@ def _entry(reader: Reader, k: int, name: str, kind: str) -> SensorEntry | None:
         if kind == "JOINTPOS":
             made.bias = float(m.qpos0[m.jnt_qposadr[at]])
         return made
+    if kind in OF_ACTUATOR:
+        return _motor_force(reader, kind, at, name)
     if kind in ON_TENDON:
         tendon = reader.tendon_name[at]
         if tendon not in reader.found.tendons:
@@ -147,6 +154,31 @@ def _is_distance(reader: Reader, k: int) -> bool:
     fields = getattr(mj, "mjtRayDataField", None)  # since MuJoCo 3.4
     alone = fields is None or int(m.sensor_intprm[k, 0]) == 1 << int(fields.mjRAYDATA_DIST)
     return bool(m.sensor_dim[k] == 1 and alone)
+
+
+def _motor_force(reader: Reader, kind: str, at: int, name: str) -> SensorEntry | None:
+    """Force of the motor of a joint or tendon, where no other actuator acts there.
+
+    That of an actuator is the force before its gear; of joints and tendons it is the one behind.
+    """
+    m, found = reader.model, reader.found
+    if kind == "ACTUATORFRC":
+        one = next((x for x in found.actuators if x.name == reader.actuator_name[at]), None)
+        if one is None or m.actuator_gear[output_at(m, at), 0] != 1.0:
+            return None
+        joint = str(one.joint)
+    else:
+        joint = (reader.joint_name if kind == "JOINTACTFRC" else reader.tendon_name)[at]
+    owner: Any = found.joints.get(joint, found.tendons.get(joint))
+    acting = [x for x in found.actuators if joint in (x.joint, *x.others)]
+    shared = kind == "JOINTACTFRC" and (
+        m.jnt_actgravcomp[at] or any(joint in one.joints for one in found.tendons.values())
+    )
+    if owner is None or owner.kind not in ALONE or len(acting) != 1 or acting[0].others or shared:
+        return None
+    if acting[0].muscle is not None and kind == "ACTUATORFRC":
+        return None
+    return SensorEntry(name, "joint", "motor force", joint=joint)
 
 
 def _place(reader: Reader, kind: Any, at: int) -> tuple[str | None, Pose] | None:
