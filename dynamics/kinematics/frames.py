@@ -445,7 +445,8 @@ class _Task:
         if body < 0:
             raise ValueError(f"frame {name!r} is on the world and does not move")
         label = f"of the target of {name!r}"
-        if isinstance(target, (tuple, list)) and len(target) == 2:
+        pair = isinstance(target, (tuple, list)) and len(target) == 2
+        if pair and not all(isinstance(one, (int, float, np.number)) for one in target):
             position, orientation = target
         else:
             position, orientation = target, None

@@ -236,6 +236,8 @@ def check_accuracy(model: Model, accuracy: float, start: str) -> None:
     ------
     ValueError
     """
+    if not isinstance(accuracy, (int, float, np.number)):
+        raise TypeError(f"accuracy is {accuracy!r}, and must be a number")
     if not (math.isfinite(accuracy) and accuracy > 0.0):
         raise ValueError(f"accuracy is {accuracy}, and must be positive and finite")
     if model.form != "second order":

@@ -288,6 +288,8 @@ def test_an_accuracy_is_positive(accuracy):
     model, state = dy.zoo.double_pendulum(timestep=0.02)
     with pytest.raises(ValueError, match="accuracy is .* must be positive and finite"):
         dy.simulate(model, state, 0.2, accuracy=accuracy)
+    with pytest.raises(TypeError, match="accuracy is 'fine', and must be a number"):
+        dy.simulate(model, state, 0.2, accuracy="fine")
 
 
 def test_an_accuracy_that_newton_does_not_allow_is_refused():
