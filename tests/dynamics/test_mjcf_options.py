@@ -55,6 +55,13 @@ def left_out(tmp_path, text):
     )
 
 
+def test_contacts_of_neighbours_are_left_out_by_name(mujoco, tmp_path):
+    option = '<option><flag filterparent="disable"/></option>'
+    assert left_out(tmp_path, text_of(ARM, option=option)) == {
+        "option": ["contacts of neighbours (filterparent)"]
+    }
+
+
 def test_commands_beyond_their_range_count_where_clamping_is_off(mujoco, tmp_path):
     motor = '<actuator><motor name="m" joint="j" gear="2" ctrlrange="-1 1"/></actuator>'
     off = '<option><flag clampctrl="disable"/></option>'

@@ -164,6 +164,8 @@ class Reader:
         for what in ("density", "viscosity"):
             if getattr(m.opt, what) != 0.0:
                 self.notes.leave_out("option", what)
+        if m.opt.disableflags & int(self.mj.mjtDisableBit.mjDSBL_FILTERPARENT):
+            self.notes.leave_out("option", "contacts of neighbours (filterparent)")
         if np.any(m.opt.wind != 0.0):
             self.notes.leave_out("option", "wind")
 
