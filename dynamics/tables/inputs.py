@@ -255,7 +255,8 @@ def commands_of(actuators: Mapping[str, Actuator], commands: Any) -> Float:
             if name not in actuators:
                 raise UnknownNameError(
                     f"{name!r} is not an actuator; actuators are {list(actuators)}, and controls "
-                    "of joints need no model.controls"
+                    "of joints need no model.controls; mechanism.report lists what was left out of "
+                    "a file"
                 )
         parts = {name: np.asarray(value, np.float64) for name, value in commands.items()}
         shape = max((part.shape for part in parts.values()), key=np.prod, default=())
