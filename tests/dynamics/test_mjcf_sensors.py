@@ -128,12 +128,11 @@ def test_noise_and_names_are_read_and_the_rest_is_reported(mujoco, tmp_path):
      </sensor></mujoco>"""
     mech, left_out = loaded(tmp_path / "robot.xml", text)
 
-    assert list(mech.sensors) == ["sensor 0", "second", "touch"]
+    assert list(mech.sensors) == ["sensor 0", "second", "motor", "touch"]
     assert mech.sensors["sensor 0"].noise.white == 0.25
-    assert mech.report.read["sensors"] == ["sensor 0", "second", "touch"]
+    assert mech.report.read["sensors"] == ["sensor 0", "second", "motor", "touch"]
     for kind, name in (
         ("cutoffs of sensors", "sensor 0"),
-        ("sensors of type actuatorfrc", "motor"),
         ("sensors of type ballquat", "q"),
         ("sensors of type clock", "t"),
         ("sensors of type framelinacc", "rising"),
