@@ -288,6 +288,8 @@ def _friction(link: Element, body: Body, notes: Notes) -> None:
     if surfaces or surface is None or (surface.kind, surface.touches) != (1, 1):
         notes.leave_out("friction that differs between shapes, and filters", body.name)
         return
+    if surface.priority:
+        notes.leave_out("priorities of surfaces", body.name)
     found = surface.against(Surface(0.0, dimensions=1))
     words = {"friction": "lateral", "torsional": "spinning", "rolling": "rolling"}
     contact = SubElement(link, "contact")

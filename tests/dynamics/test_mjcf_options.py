@@ -151,6 +151,13 @@ def test_a_floor_of_yours_has_no_priority(tmp_path, mujoco):
     assert contact.friction == 0.3
 
 
+def test_urdf_files_keep_no_priorities_and_say_so(tmp_path, mujoco):
+    block = BLOCK.replace("<geom", '<geom priority="2" friction="0.3 0 0"')
+    mech = load(tmp_path, text_of(block))
+    with pytest.warns(UnsupportedElementWarning, match="priorities of surfaces: 'block'"):
+        dy.save_urdf(mech, tmp_path / "copy.urdf")
+
+
 @pytest.mark.parametrize(
     "what", ['armature="0.05"', 'damping="0.1"', 'armature="0.02" damping="1"']
 )
