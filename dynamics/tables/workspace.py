@@ -340,7 +340,11 @@ class Workspace:
                 break
         self.reraise()
         if failed:
-            raise ArithmeticError(f"the velocities of state {failed - 1} cannot be projected")
+            raise ArithmeticError(
+                f"the velocities of state {failed - 1} cannot be computed: what closed contacts "
+                "and loops hold leaves the lightest bodies no digits; finalize with a smaller "
+                "timestep, or leave no links almost without mass (merge_fixed=True, least_radius=)"
+            )
 
     def kick(self, states: Float, part: float) -> None:
         """Turn momenta of the papers' form into those of half kicks (1/2), or back (-1/2).

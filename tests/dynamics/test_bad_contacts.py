@@ -125,3 +125,9 @@ def test_contact_of_an_unknown_name_lists_those_there_are():
         motion.contact("other")
     with pytest.raises(dy.UnknownNameError, match="no contact or limit 'other'; there are"):
         model.barrier("other")
+
+
+def test_velocities_that_have_no_digits_are_refused_with_the_way_out():
+    model, _ = dy.zoo.four_bar()
+    with pytest.raises(ArithmeticError, match="velocities of state 2 .* smaller timestep"):
+        model.workspace._projected(lambda *given: 3, (), ())
