@@ -529,7 +529,7 @@ def check_start(model: Model, state: State) -> None:
 
 
 def _row(table: Float, used: Float | None, k: int) -> Float:
-    """Controls of a step: of a controller, or of a table whose last row holds on."""
+    """Controls of a step, from a controller or from a table whose last row is repeated."""
     rows = table if used is None else used
     found: Float = rows[min(k, len(rows) - 1)]
     return found

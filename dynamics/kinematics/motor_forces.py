@@ -31,7 +31,7 @@ def steps_before(motion: Trajectory) -> NDArray[np.int64]:
 
 
 def acting(motion: Trajectory, records: slice = slice(None)) -> Float:
-    """Controls of the step that led to each of some records, NaN where they are not known.
+    """Controls of the step that led to each record, NaN if they are not known.
 
     Parameters
     ----------

@@ -83,9 +83,9 @@ def _on_hull(points: Float) -> Ints:
 
 
 def _remembered(what: str, points: Float, find: Callable[[Float], Ints]) -> Ints:
-    """Numbers of points that a function finds, once for the same points.
+    """Numbers of the points that a function selects, computed once per set of points.
 
-    A mesh is looked at several times from its file to its contact.
+    The hull of a mesh is needed several times from its file to its contacts.
     """
     data = np.ascontiguousarray(points)
     key = what, data.shape, blake2b(data.data, digest_size=16).digest()

@@ -116,7 +116,7 @@ def controls_in_step(model: Model, control: Any) -> Float:
 
 
 def last_of(model: Model, row: Float) -> Float:
-    """Controls at the last node of a step, a copy.
+    """Return the controls at the last node of a step.
 
     Parameters
     ----------

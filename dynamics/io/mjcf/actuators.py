@@ -256,7 +256,7 @@ def _is_plain(reader: Reader, k: int) -> bool:
 
 
 def _other_types(reader: Reader, k: int) -> set[str]:
-    """Types of gain, bias, activation and transmission of an actuator that are none of ours."""
+    """Types of gain, bias and activation of an actuator that have no equivalent here."""
     m, mj = reader.model, reader.mj
     types = {
         mj.mjtGain(m.actuator_gaintype[k]).name[7:],

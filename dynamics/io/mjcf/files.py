@@ -1,4 +1,4 @@
-"""What is refused of an MJCF file before MuJoCo reads it: entities, other folders, huge counts.
+"""Checks of an MJCF file before MuJoCo reads it: entities, other folders, huge counts.
 
 Models that it attaches are checked like files of their own.
 """

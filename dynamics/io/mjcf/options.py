@@ -1,4 +1,4 @@
-"""What ``<option>`` and the actuators of an MJCF file change in the numbers of other elements."""
+"""Effects of ``<option>`` and of actuators on other elements of an MJCF file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DISABLED = {
 
 
 def prepare(mujoco: Any, model: Any) -> None:
-    """Give joints the rotors of their actuators, and apply the flags of ``<option>``.
+    """Add the rotors of actuators to their joints, and apply the flags of ``<option>``.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def output_at(model: Any, k: int) -> int:
 
 
 def is_off(mujoco: Any, model: Any, k: int) -> bool:
-    """True of an actuator that ``<option>`` or its flags switch off.
+    """True if ``<option>`` or its flags switch an actuator off.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def is_off(mujoco: Any, model: Any, k: int) -> bool:
 
 
 def yields(model: Any, kind: str, k: int) -> bool:
-    """True if a spring's force has a bound beyond which its rest moves (since MuJoCo 4).
+    """True if a spring yields beyond a force (since MuJoCo 4).
 
     Parameters
     ----------

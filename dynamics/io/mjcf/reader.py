@@ -125,7 +125,7 @@ class Reader:
         self.steps: list[tuple[str | None, Pose, list[tuple[str, list[int]]]]] = []
 
     def name(self, kind: str, k: int) -> str:
-        """Name of an element, or one from its number that no other has."""
+        """Name of an element, or a free one made from its number."""
         if kind not in self.made:
             count = counted(self.model, kind)
             names = [getattr(self.model, kind)(i).name for i in range(count)]
@@ -296,7 +296,7 @@ class Reader:
             self.found.links[link].collisions.append(made)
 
     def place(self, k: int) -> Pose:
-        """Pose of a geom in the world, of a body that does not move."""
+        """Pose in the world of a geom whose body cannot move."""
         m, body = self.model, int(self.model.geom_bodyid[k])
         pose = _pose(m.geom_pos[k], m.geom_quat[k])
         while body > 0:
@@ -320,7 +320,7 @@ class Reader:
         self.found.frames[name] = self.links[m.cam_bodyid[k]], pose
 
     def height_field(self, k: int, name: str, label: str) -> None:
-        """A height field that does not move, as prisms like MuJoCo's."""
+        """Read a static height field as prisms, as MuJoCo does."""
         m, j = self.model, int(self.model.geom_dataid[k])
         wide, deep, high, base = (float(one) for one in m.hfield_size[j])
         rows, columns = int(m.hfield_nrow[j]), int(m.hfield_ncol[j])

@@ -149,7 +149,7 @@ def _entry(reader: Reader, k: int, name: str, kind: str) -> SensorEntry | None:
 
 
 def _is_distance(reader: Reader, k: int) -> bool:
-    """True of a rangefinder that reads one distance, and no points or normals of rays."""
+    """True if a rangefinder reads one distance, and no points or normals of rays."""
     m, mj = reader.model, reader.mj
     fields = getattr(mj, "mjtRayDataField", None)  # since MuJoCo 3.4
     alone = fields is None or int(m.sensor_intprm[k, 0]) == 1 << int(fields.mjRAYDATA_DIST)
@@ -157,7 +157,7 @@ def _is_distance(reader: Reader, k: int) -> bool:
 
 
 def _motor_force(reader: Reader, kind: str, at: int, name: str) -> SensorEntry | None:
-    """Force of the motor of a joint or tendon, where no other actuator acts there.
+    """Sensor of the force of a joint's or tendon's motor, if it is the only actuator there.
 
     That of an actuator is the force before its gear; of joints and tendons it is the one behind.
     """
