@@ -240,8 +240,9 @@ class Task:
         times = [trace.steps * self.model.timestep for trace in traces]
         before = [trace.interval for trace in traces]
         took, intervals = episodes.act(states, actions, times, before)
-        for trace, steps, interval in zip(traces, took.tolist(), intervals):
+        for trace, action, steps, interval in zip(traces, actions, took.tolist(), intervals):
             trace.steps, trace.interval = trace.steps + steps, interval
+            trace.controls = self.most * np.clip(action, -1.0, 1.0)
         return np.asarray(took == self.skip)
 
     def look(
@@ -487,14 +488,14 @@ class MechanismVectorEnv(VectorEnv):
         At least 1; after `close` there is one.
     lanes : bool, optional
         Simulate eight environments at once in each thread, one in each lane of the vector
-        registers: see `dynamics.rollouts`. It pays where contacts and limits seldom act.
+        registers: see `dynamics.rollouts`. Faster if contacts and limits seldom act.
 
     Raises
     ------
     TypeError
-        For what is no `Task`.
+        If the task is not a `Task`.
     ValueError
-        For numbers that are not positive, and where the model has no simulations in lanes.
+        For numbers that are not positive, and if the model cannot be simulated in lanes.
     """
 
     def __init__(self, task: Task, num_envs: int, threads: int = 1, *, lanes: bool = False) -> None:
@@ -577,10 +578,8 @@ class MechanismVectorEnv(VectorEnv):
             self._pool, self._threads = None, 1
 
     def __getstate__(self) -> dict[str, Any]:
-        lanes: list[LaneEpisodes] | None = (
-            None if self._lanes is None else []
-        )  # threads and runs stay where they are
-        return {**self.__dict__, "_pool": None, "_lanes": lanes}
+        lanes: list[LaneEpisodes] | None = None if self._lanes is None else []
+        return {**self.__dict__, "_pool": None, "_lanes": lanes}  # threads and runs stay here
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

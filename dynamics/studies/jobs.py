@@ -270,4 +270,5 @@ def result_of(model: Model, job: Job, found: Found) -> Rollout:
         whose = variant(model, job.parameters) if made is None else made._replace()
     motion = Trajectory(whose, *record[1:5])
     motion.parts, motion.intervals, motion.events = record[5:]
+    motion.controls_before = job.state.controls
     return Rollout(job, error, motion)

@@ -12,6 +12,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.kernels.base import layout
+from dynamics.kernels.base.jit import CHECKED
 from dynamics.studies.jobs import Local
 from dynamics.studies.variation import carried
 from dynamics.tables.versions import tables_version
@@ -440,3 +441,12 @@ def test_a_process_that_dies_is_an_error_of_its_jobs():
     assert len(results) == 2
     assert not results[1].ok
     assert "terminated abruptly" in str(results[1].error)
+
+
+@pytest.mark.parametrize("lanes", [False] if CHECKED else [False, True])
+def test_the_first_state_keeps_the_controls_that_led_to_it(lanes):
+    model, still = dy.zoo.cart_pole()
+    state, _ = model.step(still, [0.5])
+    results = dy.rollouts(model, [dy.Job(state, 0.1) for _ in range(2)], threads=1, lanes=lanes)
+    for result in results:
+        assert np.array_equal(result.trajectory[0].controls, state.controls)
