@@ -346,11 +346,13 @@ class RegularizedSolver(Solver):
                 break
         passed = min(PASSED * eps, eps**PASSED_POWER)
         if not worst <= passed:
+            if not self.redundant or not self.is_singular():  # regular: other factors solve
+                self._tell(error, worst, steps, refuse=True)
             held = None
             checks: list[Callable[[Array], tuple[Array, Array, float]]] = [check]
             one, other = (absolute.sums(side)[self.change != 0.0] for side in (False, True))
             alike = bool((np.abs(one - other) <= PASSED * eps * one).all())
-            if self.redundant and alike:
+            if alike:
                 # b contradicts nothing if multipliers act along the rows of their constraints.
                 # Bodies that constraints hold wholly, and that only multipliers push, are at rest
                 # but for errors of these and of bodies around: x has them, before they become less.
@@ -370,13 +372,13 @@ class RegularizedSolver(Solver):
 
                 checks.append(check_at_rest)
                 held = self._at_rest(x, check_at_rest, eps, count, transposed)
-            if held is None and self.redundant and self.is_singular():
+            if held is None:
                 if count > 1:
                     return self._one_by_one(matrix, flat, x, count, transposed)
                 tries = (self._combined(matrix, x, one, eps, transposed) for one in checks)
                 held = next((found for found in tries if found is not None), None)
             if held is None:
-                self._tell(error, worst, eps, steps)
+                self._tell(error, worst, steps, refuse=not worst <= eps**0.5)
             else:
                 x, worst, more = held
                 steps += more
@@ -470,7 +472,7 @@ class RegularizedSolver(Solver):
             x, r, worst, steps = trial, next_r, next_worst, steps + 1
         return (x, worst, steps) if worst <= AT_REST * eps else None
 
-    def _tell(self, error: Array, worst: float, eps: float, steps: int) -> None:
+    def _tell(self, error: Array, worst: float, steps: int, refuse: bool) -> None:
         """Raise or warn: the rows of a node contradict others."""
         graph = self.symbolic.graph
         row = int(np.argmax(error)) % graph.rows
@@ -480,7 +482,7 @@ class RegularizedSolver(Solver):
             f"the rows of node {label!r} are left with a residual of {worst:.1e} after {steps} "
             "refinements: they depend on others and contradict them"
         )
-        if not worst <= eps**0.5 or not self.redundant:  # regular: other factors solve
+        if refuse:
             step = int(np.flatnonzero(self.symbolic.step_node == node)[0])
             remedy = "make the right-hand side consistent, or remove redundant rows"
             raise SingularPivotError(f"{sentence}; {remedy}", label, step, self.pivot_ratio)

@@ -272,6 +272,27 @@ def test_chains_with_nearly_dependent_rows_are_solved(size, bodies, seed):
                 factor.solve(other)
 
 
+@pytest.mark.parametrize("bodies,size,seed", [(5, 1, 6), (8, 1, 6), (20, 2, 5), (20, 2, 39)])
+def test_regular_systems_with_masses_far_apart_are_exact(bodies, size, seed):
+    """Rows look redundant whose pivots are small in their scale; the matrix is regular."""
+    rng = np.random.default_rng([bodies, size, seed])
+    rows, mass = {}, {}
+    for k in range(bodies):
+        mass["body", k] = 10.0 ** rng.uniform(-8.0, 8.0, size)
+        rows[("joint", k), ("body", k)] = rng.normal(size=(1, size))
+        if k:
+            rows[("joint", k), ("body", k - 1)] = rng.normal(size=(1, size))
+    system = saddle(nx.Graph(list(rows)), rows, mass, symmetric=True)
+    b = rng.normal(size=system.shape[0])
+
+    x = system.factorize(redundant=True).solve(b)
+
+    # 32 epsilons end refinement; a residual of five products adds some roundings
+    matrix = system.to_dense()
+    size_of_rows = np.abs(matrix) @ np.abs(x) + np.abs(b)
+    assert (np.abs(matrix @ x - b) <= 48 * EPS * size_of_rows).all()
+
+
 def test_residuals_of_single_precision_do_not_pass_as_rounding():
     # regular, of condition 5e4: a residual of 1e4 epsilons, 1e-3, gave x[0] = -0.15
     A = np.array(
