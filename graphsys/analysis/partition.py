@@ -50,13 +50,13 @@ def mirror(rows: Any) -> Ints | None:
     return mirrored if mirror_entries(*tables, passed, mirrored) else None
 
 
-def has_similar_rows(A: Any) -> bool:
+def has_similar_rows(A: Any, fewest: int = FEWEST_NODES) -> bool:
     """True if many of some rows of a CSR matrix, or columns of CSC, have a similar one after them.
 
-    Those of other matrices, and of few rows or entries, have none.
+    Those of other matrices, and of fewer rows than ``fewest`` or few entries, have none.
     """
     n = A.shape[0]
-    if A.format not in ("csr", "csc") or n < FEWEST_NODES or A.indices.size < FEWEST_NEIGHBORS * n:
+    if A.format not in ("csr", "csc") or n < fewest or A.indices.size < FEWEST_NEIGHBORS * n:
         return False
     start, neighbor = A.indptr.astype(np.int64), A.indices.astype(np.int64)
     count, seen = similar_part(start, neighbor, max(1, n // SAMPLE), np.full(n, -1))

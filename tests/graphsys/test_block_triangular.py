@@ -158,7 +158,7 @@ def assert_stable(A, factor, seed=0):
 
 def test_an_arrow_takes_no_fill_in():
     A = eye_array(30, format="lil") * 2.0
-    A[0, :] = A[:, 0] = 1.0
+    A[0, :] = A[:, 0] = 3.0  # of dominant ones a `Factor` is made
     A[0, 0] = 2.0
     factor, part = lu_of(A)
     assert part[0, REST] >= 29 - 24 and factor.nnz <= csr_array(A).nnz + 24**2
@@ -446,7 +446,7 @@ def test_factors_of_meshes_take_matrices_of_the_pattern_as_they_are(kind, monkey
 
 def test_much_fill_in_is_for_dense_panels():
     n = 40
-    line = diags_array([-np.ones(n - 1), 2.1 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    line = diags_array([-np.ones(n - 1), 0.9 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
     grid = csr_array(nx.laplacian_matrix(nx.grid_2d_graph(n, n)) + eye_array(n * n))
     assert not gs.splu(grid)._uses_lu and gs.splu(line)._uses_lu
     large = csr_array(nx.laplacian_matrix(nx.grid_2d_graph(80, 80)) + eye_array(6400))

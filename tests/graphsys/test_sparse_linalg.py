@@ -16,6 +16,7 @@ from scipy.sparse import (
     dia_array,
     diags_array,
     eye_array,
+    kron,
     random_array,
 )
 from scipy.sparse import linalg as sla
@@ -203,6 +204,37 @@ def test_matrices_of_logical_and_single_complex_numbers():
         x = gs.spsolve(A.astype(np.complex64), np.ones(3, kind))
         assert x.dtype == sla.spsolve(A.astype(np.complex64), np.ones(3, kind)).dtype
     assert gs.splu(csc_array(np.eye(3, dtype=bool))).solve([1.0, 2.0, 3.0]).tolist() == [1, 2, 3]
+
+
+def _chain(n, diagonal, size=1, seed=0):
+    """Chain of n random blocks whose diagonal entries have a given size."""
+    rng = np.random.default_rng(seed)
+    pattern = kron(
+        diags_array(3 * [np.ones(n)], offsets=[-1, 0, 1], shape=(n, n)), np.ones(2 * (size,))
+    )
+    A = csr_array(pattern)
+    A.data = rng.uniform(-1.0, 1.0, A.nnz)
+    A.setdiag(diagonal * rng.choice([-1.0, 1.0], n * size))
+    return A
+
+
+@pytest.mark.parametrize(
+    "A,by_nodes",
+    [
+        (_chain(300, 3.0), True),  # a chain of single rows
+        (_chain(300, 1e-3), False),  # whose pivots are weak: solves would refine
+        (_chain(20, 9.0, size=3), True),  # blocks of matrices with few rows
+        (_chain(10, 9.0, size=6), True),
+    ],
+)
+def test_repeated_factors_of_chains_are_those_of_their_nodes(A, by_nodes):
+    factors, b = gs.splu(A), np.arange(1.0, A.shape[0] + 1)
+    for scale in (2.0, -3.0):
+        factors.refactorize(scale * A)
+        x = factors.solve(b)
+        size = abs(scale * A) @ np.abs(x) + np.abs(b)
+        assert (np.abs(scale * A @ x - b) <= 32 * np.finfo(float).eps * size).all()
+    assert (factors._blocks is not None) == by_nodes
 
 
 @pytest.mark.parametrize("n", [3, 300])
