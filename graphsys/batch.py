@@ -129,8 +129,8 @@ class Batch(Sealed):
         ValueError
             If `values` has the wrong shape.
         """
-        self._factors = False
-        numbers, engine = self._start(values)
+        numbers = self._checked(values)
+        engine = self._start(numbers)
         engine.factorize(numbers, self.threads)
         self.pivot_ratio = engine.pivot_ratio[: self.count]
         self._values = numbers
@@ -163,7 +163,7 @@ class Batch(Sealed):
         """
         if not self._factors or self._engine is None:
             raise ValueError("there are no factors to solve with: refactorize first")
-        right = self._right_hand_sides(b, trans)
+        right = self._right_hand_sides(b, trans, self.count, self._engine.dtype)
         x, error = self._engine.solve(self._values, right, trans, self._refine_below, self.threads)
         return self._finished(self._values, right, trans, x, error)
 
@@ -190,14 +190,14 @@ class Batch(Sealed):
         ValueError
             If `values` or b has the wrong shape.
         """
-        self._factors = False
-        numbers, engine = self._start(values)
-        each = self._mostly_doubtful and np.ndim(b) == 2
+        numbers = self._checked(values)
+        right = self._right_hand_sides(b, trans, len(numbers), numbers.dtype)
+        engine = self._start(numbers)
+        each = self._mostly_doubtful and right.ndim == 2
         if not isinstance(engine, Lanes) or trans != "N" or (self._mostly_doubtful and not each):
-            x = self.refactorize(numbers).solve(b, trans)
+            x = self.refactorize(numbers).solve(right, trans)
             self._remember(engine.doubtful(self._refine_below))
             return x
-        right = self._right_hand_sides(b, trans)
         if each:
             x, error = engine.solve_each(numbers, right, self._refine_below, self.threads)
             self._remember(engine.doubtful(self._refine_below))
@@ -230,27 +230,32 @@ class Batch(Sealed):
             return DOUBTFUL
         return np.inf if self._refine else 0.0
 
-    def _start(self, values: Any) -> tuple[Array, Engine]:
-        """Values as they are needed and what works on them, nothing known of them yet."""
+    def _checked(self, values: Any) -> Array:
+        """Values as they are needed; ValueError or TypeError for what are none."""
         numbers = as_numbers(values, None, "values")
         numbers = np.ascontiguousarray(numbers, as_dtype(numbers.dtype))
         if numbers.ndim != 2 or numbers.shape[1] != self.graph.nnz:
             raise ValueError(
                 f"values has shape {numbers.shape}, it must be (count, {self.graph.nnz})"
             )
+        return numbers
+
+    def _start(self, numbers: Array) -> Engine:
+        """What works on values, with nothing known of them yet; the factors before are gone."""
+        self._factors = False
         self.count, self.failures, self._alone = numbers.shape[0], {}, {}
         self.backward_error = np.full(self.count, np.nan)
         engine = self._engine
         if engine is None or engine.count != self.count or engine.dtype != numbers.dtype:
             engine = self._engine = engine_for(self.symbolic, self.count, numbers.dtype)
-        return numbers, engine
+        return engine
 
-    def _right_hand_sides(self, b: Any, trans: str) -> Array:
+    def _right_hand_sides(self, b: Any, trans: str, count: int, dtype: np.dtype[Any]) -> Array:
+        """b as it is needed by so many systems; ValueError or TypeError for what is none."""
         if trans not in ("N", "T", "H"):
             raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
-        assert self._engine is not None
-        right = np.ascontiguousarray(as_numbers(b, self._engine.dtype, "b"))
-        shape = self.shape[:2]
+        right = np.ascontiguousarray(as_numbers(b, dtype, "b"))
+        shape = count, self.graph.rows
         if right.ndim not in (2, 3) or right.shape[:2] != shape:
             raise ValueError(
                 f"b has shape {right.shape}, it must be {shape} or ({shape[0]}, {shape[1]}, k)"

@@ -313,6 +313,8 @@ def order_as_given(labels: Sequence[Hashable], graph: BlockGraph) -> Ints:
         raise UnknownNodeError(
             f"ordering names {label!r}, which is not a node of the graph"
         ) from None
+    except TypeError:  # an unhashable label
+        order = np.array(graph.nodes(labels), np.int64)
     seen = np.bincount(order, minlength=len(graph.labels))
     if (seen != 1).any():
         at = int(np.flatnonzero(seen != 1)[0])

@@ -202,9 +202,13 @@ def missing_rows(
     if zero_diagonal is not None:
         demand = np.zeros(graph.size.size, np.int64)
         for label in zero_diagonal:
-            if label not in graph.index:
-                raise UnknownNodeError(f"zero_diagonal names {label!r}, no node of the graph")
-            demand[graph.index[label]] = graph.size[graph.index[label]]
+            try:
+                i = graph.index[label]
+            except (KeyError, TypeError):  # TypeError: an unhashable label
+                raise UnknownNodeError(
+                    f"zero_diagonal names {label!r}, no node of the graph"
+                ) from None
+            demand[i] = graph.size[i]
         return demand
     return np.zeros(graph.size.size, np.int64) if values is None else missing_rank(graph, values)
 

@@ -86,7 +86,7 @@ class CholeskyFactor:
     """
 
     def __init__(self, A: Any, beta: float = 0.0, ordering_method: str = "default") -> None:
-        if ordering_method not in ORDERINGS:
+        if ordering_method not in list(ORDERINGS):
             raise ValueError(
                 f"ordering_method {ordering_method!r} is unknown; use one of {list(ORDERINGS)}"
             )
@@ -196,6 +196,8 @@ class CholeskyFactor:
         """
         if not sp.issparse(C):
             C = np.asarray(C)
+            if C.ndim not in (1, 2) or C.dtype.kind not in "biufc":
+                raise TypeError(f"C must be a matrix or vector of numbers, not {C.dtype} {C.shape}")
             C = sp.csc_array(C[:, None] if C.ndim == 1 else C)
         if C.shape[0] != self.system.shape[0]:
             raise ValueError(f"C has {C.shape[0]} rows, the matrix has {self.system.shape[0]}")

@@ -104,6 +104,8 @@ class Pattern:
         if self.rows.shape != self.columns.shape:
             raise ValueError(f"there are {self.rows.size} rows and {self.columns.size} columns")
         most = int(max(self.rows.max(initial=-1), self.columns.max(initial=-1)))
+        if n is not None and not isinstance(n, int | np.integer):
+            raise TypeError(f"n is {n!r}, it must be a whole number, the rows of the matrix")
         self.n = most + 1 if n is None else int(n)
         if most >= self.n:
             raise ValueError(f"position {most} is outside of a matrix of {self.n} rows")
@@ -419,7 +421,10 @@ class Pattern:
             raise ValueError(f"data has shape {data.shape}, it must be ({self.nz},)")
         dtype = np.result_type(data.dtype, np.float32)
         if dtype not in (np.float32, np.float64):
-            raise TypeError(f"numbers of type {dtype} are not supported")
+            raise TypeError(
+                f"data is of type {data.dtype}: logdet and its gradient take real numbers; of "
+                "others use gs.splu(A).factor.slogdet()"
+            )
         entries: Array = data.astype(dtype, copy=False)
         return entries
 

@@ -463,9 +463,9 @@ class FactorizedMatrix:
             If the matrix is singular.
         """
         if not issparse(A):
-            if np.ndim(A) == 1:
+            if (dense := _dense(A)).ndim == 1:
                 raise ValueError(f"refactorize takes a matrix of shape {self.shape}, not its data")
-            A = _sparse(A)
+            A = _sparse(dense)
         if A.dtype.kind == "b":
             A = A.astype(float)
         if self._small is not None or self._one_pass is not None or self._once:
@@ -761,10 +761,20 @@ def _check_square(A: Any) -> None:
 
 
 def _sparse(A: Any) -> Any:
-    """Sparse array of a dense one."""
+    """Sparse array of a dense matrix."""
+    dense = np.atleast_2d(_dense(A))
+    _check_square(dense)
+    return csc_array(dense)
+
+
+def _dense(A: Any) -> Array:
+    """Array of numbers that scipy's matrices take."""
     if isinstance(A, System):
         raise TypeError("A is a System: call its solve(b) or factorize(), or give its to_scipy()")
-    dense = np.asarray(A)
+    try:
+        dense = np.asarray(A)
+    except ValueError:  # rows of different lengths
+        dense = np.empty(0, object)
     if dense.dtype.kind not in "biufc":
         raise TypeError(f"A is a {type(A).__name__}, no matrix of numbers")
-    return csc_array(np.atleast_2d(dense))
+    return dense.astype(np.float32) if dense.dtype == np.float16 else dense

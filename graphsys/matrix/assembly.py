@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphsys.errors import UnknownEdgeError
 from graphsys.kernels.single.assembly import blocks_fit, put_blocks
 from graphsys.matrix.block import HERMITIAN, SYMMETRY_ULP, as_numbers, asymmetry, mirrored
-from graphsys.matrix.graph import BlockGraph, block_sizes, from_pairs
+from graphsys.matrix.graph import BlockGraph, block_sizes, from_pairs, label_numbers
 from graphsys.matrix.numbering import Numbering
 
 __all__ = ["Chosen", "graph_of_blocks"]
@@ -193,7 +193,7 @@ def graph_of_blocks(
             whole = all(type(label) is int for label in found)
             labels = sorted(found) if whole else found
         names = tuple(labels)
-        index = {label: k for k, label in enumerate(names)}
+        index = label_numbers(names)
         try:
             i, j = (np.array([index[label] for label in end], np.int64) for end in ends)
         except KeyError as error:

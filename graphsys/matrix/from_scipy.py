@@ -47,6 +47,8 @@ __all__ = [
 
 Int = NDArray[np.int64]
 
+#: Formats of sparse matrices in scipy.
+FORMATS = "csr", "csc", "coo", "bsr", "dia", "dok", "lil"
 #: Most rows of a block that is found. Up to 8 stay in registers: interior-point systems of stages
 #: of 16 and 40 unknowns take 0.6 to 0.8 of the time of those of 32 rows, bands of 40 diagonals 0.7.
 LARGEST_FOUND_BLOCK = 8
@@ -316,6 +318,8 @@ def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
     """
     n_rows = rows.shape[0]
     names: Sequence[Hashable] | None = None if labels is None else tuple(labels)
+    if isinstance(dims, np.ndarray) and dims.ndim == 0:
+        dims = dims.item()
     given = hasattr(dims, "__len__")
     if dims is None:  # a label for each row names single rows
         single = names is not None and len(names) == n_rows
@@ -407,7 +411,14 @@ def to_scipy(graph: BlockGraph, values: NDArray[Any], pattern: Any, format: str)
     pattern : scipy.sparse.csr_array, shape (N, N)
         The `offsets` of `graph`.
     format : str
+
+    Raises
+    ------
+    ValueError
+        Where scipy has no such format.
     """
+    if format not in FORMATS:
+        raise ValueError(f"format {format!r} is unknown; use one of {', '.join(FORMATS)}")
     arrays = (values[pattern.data], pattern.indices.copy(), pattern.indptr.copy())
     rows = sp.csr_array(arrays, shape=pattern.shape)
     size = graph.size.tolist()

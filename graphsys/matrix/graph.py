@@ -354,15 +354,33 @@ def distinct(numbers: Int) -> Int:
     return numbers[first]
 
 
+def label_numbers(labels: Sequence[Hashable]) -> dict[Hashable, int]:
+    """Number of each label; TypeError for one that is not hashable."""
+    try:
+        return dict(zip(labels, range(len(labels)), strict=True))
+    except TypeError:
+        bad = next(label for label in labels if not _is_hashable(label))
+        raise TypeError(
+            f"{bad!r} cannot name a node: give numbers, strings, tuples or other hashable labels"
+        ) from None
+
+
+def _is_hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
 def _from_neighbors(
     labels: Sequence[Hashable], size: Int, neighbor_start: Int, neighbor: Int, stored: int = -1
 ) -> BlockGraph:
     if stored != -1:
         check("BlockGraph", stored, (labels, size, neighbor_start, neighbor))
     n = len(labels)
-    numbered = isinstance(labels, range)
     index: Mapping[Hashable, int] = (
-        Numbering(n) if numbered else dict(zip(labels, range(n), strict=True))
+        Numbering(n) if isinstance(labels, range) else label_numbers(labels)
     )
     if len(index) < n:
         twice = next(label for i, label in enumerate(labels) if index[label] != i)

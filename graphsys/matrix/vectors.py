@@ -65,6 +65,8 @@ def join(graph: BlockGraph, vectors: Mapping[Any, Any], dtype: Any = float) -> N
     ValueError
         If a node has no vector, or one of another shape.
     """
+    if not isinstance(vectors, Mapping):
+        raise TypeError(f"vectors is a {type(vectors).__name__}: give a vector for each label")
     if (numbers := _scalars(graph, vectors)) is not None:
         return numbers.astype(np.result_type(dtype, numbers.dtype), copy=False)
     for label in vectors:

@@ -382,3 +382,25 @@ def test_what_does_not_fit_is_refused():
     batch.solve_once(values, np.zeros((4, 6)))
     with pytest.raises(ValueError, match="refactorize first"):
         batch.solve(np.zeros((4, 6)))
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        ("refactorize", (None,)),
+        ("refactorize", (np.ones((2, 3)),)),
+        ("solve_once", (np.ones((2, 3)), np.zeros((4, 6)))),
+        ("solve_once", (None, np.zeros((4, 5)))),  # None: values that fit
+        ("solve_once", (None, np.zeros((4, 6)), "X")),
+        ("solve_once", (None, np.zeros((3, 6)))),
+    ],
+)
+def test_what_does_not_fit_leaves_the_factors(call, arguments):
+    system, values = values_of(gs.chain(3), 2, 4)
+    batch, b = gs.Batch(system.analyze(), values), np.ones((4, 6))
+    before = batch.solve(b)
+    if call == "solve_once" and arguments[0] is None:
+        arguments = values, *arguments[1:]
+    with pytest.raises((TypeError, ValueError)):
+        getattr(batch, call)(*arguments)
+    assert np.array_equal(batch.solve(b), before) and batch.shape == (4, 6, 6)

@@ -483,6 +483,7 @@ def test_a_matrix_that_follows_and_is_singular_is_named_and_the_factor_mended():
         (sp.csc_array((2, 3)), {}, ValueError, r"square, its shape is \(2, 3\)"),
         (sp.csc_array(np.array([[4.0, 1.0], [2.0, 4.0]])), {}, ValueError, "symmetric|transpose"),
         (sp.eye_array(2), {"ordering_method": "rcm"}, ValueError, "'rcm' is unknown; use one of"),
+        (sp.eye_array(2), {"ordering_method": []}, ValueError, "is unknown; use one of"),
         (sp.csc_array(np.diag([1.0, np.nan])), {}, ValueError, "finite"),
     ],
 )
@@ -505,6 +506,9 @@ def test_right_hand_sides_and_patterns_of_another_size_are_refused():
         factor.variances(sp.eye_array(4))
     with pytest.raises(ValueError, match=r"C has shape \(9,\)"):
         factor.variances(np.ones(9))
+    for wrong in (None, ["a"] * 9, np.ones((9, 1, 1))):
+        with pytest.raises(TypeError, match="C must be a matrix or vector of numbers"):
+            factor.update_inplace(wrong)
     with pytest.raises(ValueError):
         factor.cholesky_inplace(sp.csc_array(np.eye(9) + 1.0))
     with pytest.raises(

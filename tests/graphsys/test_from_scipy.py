@@ -311,6 +311,7 @@ def test_an_unsymmetric_matrix_is_no_symmetric_system():
         (-1, ValueError, "dims is -1"),
         (1.5, TypeError, r"dims is 1\.5"),
         (True, TypeError, "dims is True"),
+        (np.array(1.5), TypeError, r"dims is 1\.5"),
         ([1, 1], ValueError, "dims sum up to 2, A has 3 rows"),
         ([1, 2, 1], ValueError, "dims sum up to 4, A has 3 rows"),
         ([4, -1], ValueError, "dims of node 1 is -1"),
@@ -343,6 +344,23 @@ def test_a_label_for_each_row_makes_nodes_of_one_row():
     assert System.from_scipy(A, labels="x").labels == ("x",)
     with pytest.raises(ValueError, match="labels has 2 names, A has 1 blocks"):
         System.from_scipy(A, labels="ab")
+
+
+def test_unknown_formats_are_refused():
+    system = System.from_scipy(sp.csr_array(np.eye(2)))
+    for convert in (system.to_scipy, system.factorize().selected_inverse().to_scipy):
+        for unknown in ("x", True):
+            with pytest.raises(ValueError, match=f"format {unknown!r} is unknown; use one of csr,"):
+                convert(unknown)
+
+
+def test_labels_that_are_not_hashable_are_refused():
+    with pytest.raises(TypeError, match=r"\[2\] cannot name a node: give numbers, strings"):
+        System.from_scipy(sp.csr_array(ONE_SIDED), [1, 2], labels=[1, [2]])
+    with pytest.raises(TypeError, match=r"\[2\] cannot name a node"):
+        System.from_edges([0], [1], [1, 2], labels=[1, [2]])
+    with pytest.raises(TypeError, match=r"\[2\] cannot name a node"):
+        System.from_blocks([1], [1], np.eye(1), labels=[1, [2]])
 
 
 def test_a_label_used_twice_is_refused():

@@ -215,6 +215,7 @@ def test_no_matrices_no_rows_and_no_entries():
         (lambda: gs.Pattern([0, 1], [0]), ValueError, "2 rows and 1 columns"),
         (lambda: gs.Pattern([-1], [0]), ValueError, "negative position -1"),
         (lambda: gs.Pattern([2], [0], 2), ValueError, "position 2 is outside of a matrix of 2"),
+        (lambda: gs.Pattern([0], [0], 1.5), TypeError, "n is 1.5, it must be a whole number"),
         (lambda: gs.Pattern.from_scipy(np.eye(2)), TypeError, r"scipy sparse .*gs.Pattern\(rows"),
         (lambda: gs.Pattern.from_scipy(sp.csr_array((2, 3))), ValueError, "must be square"),
     ],
@@ -240,6 +241,13 @@ def test_positions_without_a_meaning_are_refused(make, kind, words):
 def test_arguments_without_a_meaning_are_refused(arguments, options, kind, words):
     with pytest.raises(kind, match=words):
         gs.Pattern([0, 1], [0, 1]).solve(*arguments, **options)
+
+
+def test_determinants_of_complex_entries_are_refused_with_a_way_out():
+    pattern = gs.Pattern([0, 1], [0, 1])
+    for function in (pattern.logdet, pattern.logdet_gradient):
+        with pytest.raises(TypeError, match=r"complex128: .* use gs.splu\(A\).factor.slogdet\(\)"):
+            function([1.0j, 1.0])
 
 
 @pytest.mark.parametrize("pattern", [np.eye(2), sp.csr_array(np.eye(2)), ([0, 1], [0, 1])])

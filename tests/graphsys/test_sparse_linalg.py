@@ -308,6 +308,8 @@ def test_dense_matrices_are_taken_too():
         (csc_array(np.ones((2, 3))), np.ones(3), ValueError, "must be square"),
         (gs.System(gs.chain(2), 1), np.ones(2), TypeError, r"A is a System: call its solve\(b\)"),
         (None, np.ones(2), TypeError, "A is a NoneType, no matrix of numbers"),
+        ([[1.0, 2.0], [3.0]], np.ones(2), TypeError, "A is a list, no matrix of numbers"),
+        (np.ones((2, 2, 1)), np.ones(2), ValueError, r"must be square, its shape is \(2, 2, 1\)"),
         (sla.aslinearoperator(np.eye(2)), np.ones(2), TypeError, "A is a MatrixLinearOperator"),
         (csc_array(np.eye(3)), np.ones(2), ValueError, r"b has shape \(2,\)"),
         (csc_array(np.eye(3)), np.ones((1, 3, 1)), ValueError, "b has shape"),
@@ -334,6 +336,11 @@ def test_right_hand_sides_that_are_no_numbers_are_named(b, kind):
     for factor in (gs.splu(csc_array(np.eye(3))), gs.splu(csc_array(np.eye(3))).factor):
         with pytest.raises(TypeError, match=f"b is not an array of numbers but of type {kind}"):
             factor.solve(b)
+
+
+def test_dense_matrices_of_half_precision_are_taken():
+    A = np.array([[4.0, 1.0], [2.0, 3.0]], np.float16)
+    assert gs.spsolve(A, np.array([6.0, 8.0])) == pytest.approx([1.0, 2.0], rel=1e-15)
 
 
 def test_unknown_orders_are_refused():

@@ -380,6 +380,12 @@ def test_a_bad_vector_is_refused_by_label(hand, x, error, sentence):
         hand @ x
 
 
+@pytest.mark.parametrize("vectors", [np.ones(3), np.array(1.0), [1.0, 2.0]])
+def test_vectors_to_join_need_labels(hand, vectors):
+    with pytest.raises(TypeError, match=f"is a {type(vectors).__name__}: give a vector for each"):
+        hand.join(vectors)
+
+
 def test_only_numbers_are_multiplied_from_the_left(hand):
     with pytest.raises(TypeError, match="x is not an array of numbers"):
         np.array(["a", "b", "c"]) @ hand
