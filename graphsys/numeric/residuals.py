@@ -151,12 +151,12 @@ class Matrix:
     ) -> tuple[int, float, float]:
         """`refine` by any ``solve(b, count, transposed)``."""
         r, error, strict = self.errors(b, x, count, transposed)
-        steps, last, eps = 0, np.inf, EPS[x.dtype]
+        steps, last, eps, first = 0, np.inf, EPS[x.dtype], strict
         while error > REACHED * eps and not strict <= FINE * eps and steps < REFINEMENTS:
             change = solve(r, count, transposed)
             if not np.isfinite(change).all():
                 return steps, np.inf, np.inf
-            if strict < 1.0 and add_small(x, change, REACHED * eps ** (1.0 + CANCELLED) / strict):
+            if first < 1.0 and add_small(x, change, REACHED * eps ** (1.0 + CANCELLED) / first):
                 return steps + 1, REACHED * eps, REACHED * eps
             size = float(np.abs(change).max(initial=0.0))
             new_r, new_error, new_strict = self.errors(b, x + change, count, transposed)

@@ -199,6 +199,25 @@ def test_small_corrections_leave_rounding_errors_and_others_need_a_residual(seed
     assert passed > 10 and failed > 10
 
 
+@pytest.mark.parametrize("with_kernel", [True, False])
+@pytest.mark.parametrize("scale", [1.1, 1.01, 0.9])
+def test_slow_refinement_is_measured_to_its_end(with_kernel, scale):
+    # factors of another matrix, `scale` A: the error of x falls to 1 - 1 / scale with each step
+    system = families.random_system(gs.chain(4), 2, seed=0)
+    found = Factorization(system.analyze(), system.dtype, refine_below=0.125)
+    assert found.factorize(scale * system.values) is found
+    matrix = Matrix(system.graph, system.values)
+    b = np.arange(1.0, 9.0)
+    x = found.fast_solve(b)
+    if with_kernel:
+        _, error, _ = matrix.refine(found.program, found.arena, b, x, 1, False)
+    else:
+        _, error, _ = matrix.refine_with(lambda r, *_: found.fast_solve(r), b, x, 1, False)
+
+    # two measurements of rounding errors in rows of 7 terms differ by 8 / 2 machine epsilons
+    assert matrix.errors(b, x, 1, False)[1] <= error + 4 * EPS
+
+
 def test_inertia_measures_doubtful_factors_once_per_matrix(monkeypatch):
     # the first block has pivots of 1e-3, by which its neighbour grows a thousandfold
     system = gs.System(gs.chain(2), 2, symmetric=True)
