@@ -359,7 +359,7 @@ class RegularizedSolver(Solver):
                 # Errors of what moves a neighbour pass on, at most with its energy.
                 free, root = motion(x, True), np.sqrt(scale)
                 with np.errstate(over="ignore", invalid="ignore"):
-                    most = self._most_around(root * free, count)
+                    most = self._most_around(root * free, root, count)
                     least = np.where(
                         constraint,
                         sizes(np.maximum(free, np.where(constraint, 0.0, most / root))),
@@ -438,18 +438,27 @@ class RegularizedSolver(Solver):
                 break
         return best
 
-    def _most_around(self, sizes: Array, count: int) -> Array:
-        """Largest of the numbers of all rows that a path of the graph joins to each row."""
+    def _most_around(self, sizes: Array, root: Array, count: int) -> Array:
+        """Largest of the numbers of all rows that a path of the graph joins to each row.
+
+        0 for all of them where roots of masses are so far apart that residuals of rows which
+        contradict each other would be rounding errors relative to the energy of heavy bodies.
+        """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        graph = self.symbolic.graph
+        graph, eps = self.symbolic.graph, float(np.finfo(sizes.dtype).eps)
         row, column = coordinates(graph)
         pattern = coo_array((np.ones(row.size), (row, column)), shape=(graph.rows, graph.rows))
         n, part = connected_components(pattern, directed=False)
+        free = self.change == 0.0
+        lightest, heaviest = np.full(n, np.inf), np.zeros(n)
+        np.minimum.at(lightest, part[free], root[: graph.rows][free])
+        np.maximum.at(heaviest, part[free], root[: graph.rows][free])
         found = np.zeros((count, n), sizes.dtype)
         for of_part, own in zip(found, sizes.reshape(count, -1)):
             np.maximum.at(of_part, part, own)
+        found[:, heaviest > eps ** (REGULARIZATION - 1.0) / AT_REST * lightest] = 0.0
         most: Array = found[:, part].ravel()
         return most
 

@@ -227,6 +227,22 @@ def test_bodies_at_rest_behind_one_whose_motion_is_prescribed_contradict_nothing
             factor.solve(other)
 
 
+@pytest.mark.parametrize("mass", [1.0, 1e30])
+def test_the_energy_of_heavy_bodies_hides_no_contradiction(mass):
+    # A heavy body moves freely in its second direction; a light one is put to two places.
+    graph = nx.Graph([("a", "light"), ("b", "light"), ("c", "light"), ("c", "heavy")])
+    one = np.eye(1)
+    rows = {("a", "light"): one, ("b", "light"): one}
+    rows |= {("c", "light"): one, ("c", "heavy"): np.array([[-1.0, 0.0]])}
+    system = saddle(graph, rows, {"light": [1e-4], "heavy": [mass, mass]}, symmetric=True)
+    factor = system.factorize(redundant=True)
+    b = {"a": 0.0, "b": 0.0, "c": 0.0, "light": 0.0, "heavy": [0.0, mass]}
+    assert factor.solve(b)["heavy"] == pytest.approx([0.0, 1.0], abs=1e-12)
+    for apart in (1.0, 1e-5):
+        with pytest.raises(gs.SingularPivotError, match="contradict"):
+            factor.solve(b | {"b": apart})
+
+
 @pytest.mark.parametrize("angle", [1e-2, 1e-3, 1e-4, 1e-5])
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_force_between_nearly_parallel_rows_takes_large_multipliers(angle, count):
