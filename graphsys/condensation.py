@@ -176,7 +176,7 @@ class Condensation(Sealed):
         try:
             self._eliminated = self._partial
             if not self._partial.succeeds(values):
-                self._eliminated = _Separate(self._partial, values)
+                self._eliminated = self._separate(values)
         except (SingularPivotError, ValueError):
             raise
         except BaseException:  # as by Ctrl-C
@@ -184,6 +184,16 @@ class Condensation(Sealed):
             raise
         self._ready = True
         return self
+
+    def _separate(self, values: Array) -> _Separate:
+        """A_ee as a system of its own, in double precision if A_ee^-1 A_en asks for it."""
+        try:
+            return _Separate(self._partial, values)
+        except OverflowError:
+            wide = np.result_type(self.dtype, np.float64)
+            if wide == self.dtype:
+                raise
+            return _Separate(self._partial, values.astype(wide))
 
     def _check_ready(self) -> None:
         if self._interrupted:
@@ -207,7 +217,7 @@ class Condensation(Sealed):
             If an entry overflows.
         """
         self._check_ready()
-        schur = self._eliminated.schur()
+        schur = self._as_given(self._eliminated.schur())
         if not np.isfinite(schur).all():
             raise OverflowError("the Schur complement overflows: scale the matrix")
         return schur
@@ -227,7 +237,7 @@ class Condensation(Sealed):
         b = self._vectors(b)
         count = 1 if b.ndim == 1 else b.shape[1]
         flat = b.ravel(order="F")
-        reduced = self._eliminated.reduce(flat, count)
+        reduced = self._as_given(self._eliminated.reduce(flat, count))
         if not np.isfinite(reduced).all():
             explain_not_finite(self.graph, flat)
         return reduced.reshape((self.rows.size, *b.shape[1:]), order="F")
@@ -259,10 +269,15 @@ class Condensation(Sealed):
             raise ValueError(f"b has shape {columns.shape}, with this x it must be {shape}")
         count = 1 if columns.ndim == 1 else columns.shape[1]
         flat = columns.ravel(order="F")
-        solution = self._eliminated.expand(flat, known.ravel(order="F"), count)
+        solution = self._as_given(self._eliminated.expand(flat, known.ravel(order="F"), count))
         if not np.isfinite(solution).all():
             explain_not_finite(self.graph, flat)
         return solution.reshape(shape, order="F")
+
+    def _as_given(self, numbers: Array) -> Array:
+        """Numbers of the type of the system; inf where they leave its range."""
+        with np.errstate(over="ignore"):
+            return numbers.astype(self.dtype, copy=False)
 
     def _vectors(self, b: Any) -> Array:
         given = join(self.graph, b, self.dtype) if isinstance(b, Mapping) else b
@@ -296,8 +311,13 @@ class _Partial(Factorization):
         return not (self._eliminate(values) or self.doubtful or self._cancels(values))
 
     def _cancels(self, values: Array) -> bool:
-        """True if rows of the Schur complement overflow, or are far below those of A: rounding."""
+        """True if rows of the Schur complement are far below those of A: rounding errors.
+
+        Or if entries leave the range of single precision: another path has double precision.
+        """
         graph, size = self.symbolic.graph, np.abs(self.schur())
+        if self.dtype != np.result_type(self.dtype, np.float64) and not np.isfinite(size).all():
+            return True
         sums = np.empty((2, graph.rows), size.dtype)
         with np.errstate(all="ignore"):
             for transposed in (False, True):
@@ -399,7 +419,7 @@ class _Separate:
     def expand(self, b: Array, known: Array, count: int) -> Array:
         """A_ee^-1 (b_e - A_en x_n) and x_n, in one vector."""
         kept, rows = self.rows.size, self.is_kept.size
-        x, at_kept = np.empty((self.is_kept.size, count), b.dtype), known.reshape(count, kept).T
+        x, at_kept = np.empty((rows, count), self.found.dtype), known.reshape(count, kept).T
         x[self.rows] = at_kept
         rest = b.reshape(count, rows).T[~self.is_kept] - self.right @ at_kept
         x[~self.is_kept] = self.factor.solve(rest)

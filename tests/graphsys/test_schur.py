@@ -296,6 +296,23 @@ def test_a_schur_complement_beyond_the_range_of_numbers_is_refused(small):
         gs.condense(system, [1]).schur()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.complex64, marks=pytest.mark.slow)])
+def test_single_precision_carries_what_leaves_its_range_on_the_way(dtype):
+    # S = 1 - 2^-120 2^133, A_ee^-1 A_en = 2^133; then x_n = 1 / S, x_e = 2^66 b_e - 2^133 x_n
+    small = 2.0**-66
+    blocks = {(0, 0): small, (0, 1): 1 / small * 2.0, (1, 0): 2.0**-120, (1, 1): 1.0}
+    condensed = gs.condense(gs.System(gs.chain(2), 1, dtype=dtype, blocks=blocks), [1])
+    schur = 1.0 - 2.0**13
+    b = np.array([0.0, 1.0], dtype)
+
+    assert condensed.schur().dtype == dtype and condensed.schur() == [[schur]]
+    assert condensed.reduce(b).tolist() == [1.0] and condensed.reduce(b).dtype == dtype
+    x = condensed.expand(np.array([2.0**-20], dtype), b)
+    assert x.dtype == dtype and x.tolist() == [-(2.0**113), 2.0**-20]
+    with pytest.raises(OverflowError, match="overflows"):
+        condensed.expand(np.array([1.0], dtype), b)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_nothing_to_eliminate_leaves_nothing_in_doubt(dtype):
     # magnitudes of rows are from before: memory, or other values
