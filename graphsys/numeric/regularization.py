@@ -68,7 +68,8 @@ class Regularized(Factorization):
     equilibrates = False  # the regularization stands in what its rows scale with
     refines_rows = False  # its weak pivots are the regularization itself
     _all_wait = False
-    _refused: bool | None = None  # without regularization; None where that was not tried
+    _exact: Factorization | None = None  # without regularization
+    _refused = False  # without it, which was tried
 
     def factorize(self, values: Array, changed: Ints | None = None) -> Factorization:
         """Factorize a matrix; as `Factorization`, but dependent constraint rows are no failure.
@@ -84,7 +85,7 @@ class Regularized(Factorization):
         Regularized
             This one, or one in another order.
         """
-        self._plain, self._refused = values, None
+        self._plain, self._exact, self._refused = values, None, False
         graph = self.symbolic.graph
         scale, change = regularization(graph, values, self.eps**REGULARIZATION)
         regular = values.copy()
@@ -150,18 +151,19 @@ class Regularized(Factorization):
         return Factorization.stable(other or self, values)
 
     def exact(self, values: Array) -> Factorization:
-        """Stable factors of a regular matrix, right without refinement."""
-        found = Factorization(
-            self.symbolic, self.dtype, threads=self.threads, refine_below=self._refine_below
-        )
-        return found.stable(values, compares=True)[0]
+        """Stable factors of the matrix if it is regular, right without refinement."""
+        if self._exact is None:
+            found = Factorization(
+                self.symbolic, self.dtype, threads=self.threads, refine_below=self._refine_below
+            )
+            self._exact = found.stable(values, compares=True)[0]
+        return self._exact
 
-    def _is_singular(self) -> bool:
+    def _is_singular(self, values: Array) -> bool:
         """Whether the matrix is refused without regularization."""
-        if self._refused is None:
+        if not self._refused:
             try:
-                self.exact(self._plain)
-                self._refused = False
+                self.exact(values)
             except SingularPivotError:
                 self._refused = True
         return self._refused
@@ -299,7 +301,7 @@ class RegularizedSolver(Solver):
     redundant: Mapping[Hashable, int]
     change: Array
     scale: Array
-    is_singular: Callable[[], bool]
+    is_singular: Callable[[Array], bool]
 
     def judge(self, report: SolveReport) -> None:
         """Nothing: `_refine` has refused what contradicts itself, or warned of it."""
@@ -346,7 +348,8 @@ class RegularizedSolver(Solver):
                 break
         passed = min(PASSED * eps, eps**PASSED_POWER)
         if not worst <= passed:
-            if not self.redundant or not self.is_singular():  # regular: other factors solve
+            if not (self.redundant and self.is_singular(matrix.values)):
+                # Regular: other factors solve.
                 self._tell(error, worst, steps, refuse=True)
             held = None
             checks: list[Callable[[Array], tuple[Array, Array, float]]] = [check]

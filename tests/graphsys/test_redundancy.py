@@ -288,9 +288,8 @@ def test_chains_with_nearly_dependent_rows_are_solved(size, bodies, seed):
                 factor.solve(other)
 
 
-@pytest.mark.parametrize("bodies,size,seed", [(5, 1, 6), (8, 1, 6), (20, 2, 5), (20, 2, 39)])
-def test_regular_systems_with_masses_far_apart_are_exact(bodies, size, seed):
-    """Rows look redundant whose pivots are small in their scale; the matrix is regular."""
+def chain_of_masses_far_apart(bodies, size, seed):
+    """A regular chain; rows look redundant whose pivots are small in their scale."""
     rng = np.random.default_rng([bodies, size, seed])
     rows, mass = {}, {}
     for k in range(bodies):
@@ -299,14 +298,28 @@ def test_regular_systems_with_masses_far_apart_are_exact(bodies, size, seed):
         if k:
             rows[("joint", k), ("body", k - 1)] = rng.normal(size=(1, size))
     system = saddle(nx.Graph(list(rows)), rows, mass, symmetric=True)
-    b = rng.normal(size=system.shape[0])
+    return system, rng.normal(size=system.shape[0])
 
+
+@pytest.mark.parametrize("bodies,size,seed", [(5, 1, 6), (8, 1, 6), (20, 2, 5), (20, 2, 39)])
+def test_regular_systems_with_masses_far_apart_are_exact(bodies, size, seed):
+    system, b = chain_of_masses_far_apart(bodies, size, seed)
     x = system.factorize(redundant=True).solve(b)
 
     # 32 epsilons end refinement; a residual of five products adds some roundings
     matrix = system.to_dense()
     size_of_rows = np.abs(matrix) @ np.abs(x) + np.abs(b)
     assert (np.abs(matrix @ x - b) <= 48 * EPS * size_of_rows).all()
+
+
+def test_numbers_that_change_after_the_factorization_change_no_solution():
+    system, b = chain_of_masses_far_apart(5, 1, 6)
+    expected = system.factorize(redundant=True).solve(b)
+    values = system.values.copy()
+    factor = gs.Factor(system.analyze(), values, redundant=True)
+    values[:] = 0.0
+    assert np.array_equal(factor.solve(b), expected)
+    assert np.array_equal(factor.refactorize(system.values).solve(b), expected)
 
 
 def test_residuals_of_single_precision_do_not_pass_as_rounding():
