@@ -311,10 +311,7 @@ class _Partial(Factorization):
         return not (self._eliminate(values) or self.doubtful or self._cancels(values))
 
     def _cancels(self, values: Array) -> bool:
-        """True if rows of the Schur complement are far below those of A: rounding errors.
-
-        Or if entries leave the range of single precision: another path has double precision.
-        """
+        """True if rows of the Schur complement are rounding errors, or leave single precision."""
         graph, size = self.symbolic.graph, np.abs(self.schur())
         if self.dtype != np.result_type(self.dtype, np.float64) and not np.isfinite(size).all():
             return True

@@ -263,6 +263,7 @@ class FactorizedMatrix:
         blocks: FoundBlocks | None = None
         whole = form is not None and form.block.size == 2
         sparse = form is not None and not expensive
+        # Of chains a `Factor` takes 0.5 of the time; to order weak pivots takes longer than that.
         if whole and mirrored is not None and (rows.nnz >= MESH or _is_easy_tree(rows)):
             blocks = self._with_nodes(None, same)
             sparse = self._fills_little(blocks)
@@ -624,10 +625,7 @@ def _is_nearly_symmetric(rows: Any) -> bool:
 
 
 def _is_easy_tree(rows: Any) -> bool:
-    """True for a real tree of single rows whose largest entries are on the diagonal.
-
-    A `Factor` takes 0.5 of the time of sparse LU for chains; orders of others wait for pivots.
-    """
+    """True for a real tree of single rows whose largest entries are on the diagonal."""
     if rows.nnz >= 3 * rows.shape[0] or rows.dtype.kind == "c":
         return False
     largest = abs(rows).max(axis=1).toarray().ravel()

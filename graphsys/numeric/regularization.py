@@ -444,8 +444,8 @@ class RegularizedSolver(Solver):
     def _most_around(self, sizes: Array, root: Array, count: int) -> Array:
         """Largest of the numbers of all rows that a path of the graph joins to each row.
 
-        0 for all of them where roots of masses are so far apart that residuals of rows which
-        contradict each other would be rounding errors relative to the energy of heavy bodies.
+        0 where roots of masses are so far apart that residuals of rows that contradict each other
+        are below rounding errors of the energy of heavy bodies.
         """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
