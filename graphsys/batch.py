@@ -127,7 +127,7 @@ class Batch(Sealed):
         Raises
         ------
         ValueError
-            If `values` has the wrong shape.
+            If `values` has the wrong shape; the factors are kept.
         """
         numbers = self._checked(values)
         engine = self._start(numbers)
@@ -188,7 +188,7 @@ class Batch(Sealed):
         Raises
         ------
         ValueError
-            If `values` or b has the wrong shape.
+            If `values` or b has the wrong shape; the factors are kept.
         """
         numbers = self._checked(values)
         right = self._right_hand_sides(b, trans, len(numbers), numbers.dtype)
