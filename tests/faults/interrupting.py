@@ -44,19 +44,20 @@ def interrupted(seconds, begun=None):
     Seconds count from when the flag ``begun`` is up, if there is one: a busy machine may take
     longer than that to begin.
     """
-    main, over = threading.main_thread().ident, threading.Event()
+    main, over, raised = threading.main_thread().ident, threading.Event(), Flag()
 
     def interrupt():
         while begun is not None and not (begun.up or over.is_set()):
             time.sleep(0.001)
         wait = seconds
-        while not over.wait(wait):
+        while not (over.wait(wait) or raised.up):
             signal.pthread_kill(main, signal.SIGINT)
             wait = 0.002
 
     def handle(number, frame):
-        if not over.is_set() and (frame is None or is_ours(frame)):
-            over.set()
+        # The next signal may come in here: an event's lock would wait for itself.
+        if not (raised.up or over.is_set()) and (frame is None or is_ours(frame)):
+            raised.up = True
             raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGINT, handle)

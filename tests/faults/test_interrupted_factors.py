@@ -1,5 +1,9 @@
 """Ctrl-C, forks and factors: what solves is whole, and all the rest says so."""
 
+import signal
+import threading
+from types import SimpleNamespace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ import graphsys as gs
 from graphsys import families
 from graphsys.numeric import threads
 
+from . import interrupting
 from .interrupting import interrupted, script
 
 
@@ -33,6 +38,22 @@ def interrupt_at_random_times(factor, both, rounds=12):
                 for values in both:
                     factor.refactorize(values)
         yield factor
+
+
+def test_a_signal_that_comes_while_another_is_handled_waits_for_no_lock(monkeypatch):
+    # Coverage once made the handler so slow that the next signal came while it set an event.
+    def interrupt():
+        signal.getsignal(signal.SIGINT)(signal.SIGINT, None)
+
+    class Interrupted(threading.Event):
+        def set(self):
+            interrupt()
+            super().set()
+
+    names = {"Thread": threading.Thread, "main_thread": threading.main_thread}
+    monkeypatch.setattr(interrupting, "threading", SimpleNamespace(Event=Interrupted, **names))
+    with interrupted(60.0):
+        interrupt()
 
 
 @pytest.mark.parametrize("options", [{"threads": 2}, {}, {"refine": True}, {"redundant": True}])
