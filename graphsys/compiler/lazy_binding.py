@@ -82,13 +82,13 @@ def _without_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
-    noted = threading.Event()
-    signal.signal(signal.SIGINT, lambda *_: noted.set())
+    noted: list[int] = []  # no event: the lock of one that is being set would wait for itself
+    signal.signal(signal.SIGINT, lambda number, _: noted.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if noted.is_set():
+        if noted:
             threading.Timer(SOON, _interrupt_main_thread).start()
 
 

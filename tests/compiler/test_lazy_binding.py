@@ -1,8 +1,12 @@
 """Lazy kernels: nothing is compiled before one is called, whoever calls it and in what process."""
 
+import signal
+import threading
+from types import SimpleNamespace
+
 import pytest
 
-from graphsys.compiler import DISABLE_JIT
+from graphsys.compiler import DISABLE_JIT, lazy_binding
 from graphsys.compiler.lazy_binding import as_text, from_text
 
 from .toys import Toy
@@ -150,3 +154,34 @@ def test_equal_places_have_the_same_text():
     one, two = "a word", "".join(["a", " word"])
     assert as_text((one, one)) == as_text((one, two))
     assert from_text(as_text((one, (1, 2.0)))) == (one, (1, 2.0))
+
+
+def test_two_signals_at_once_are_held_back_as_one(monkeypatch):
+    """The second may come while the first is handled: an event's lock would wait for itself."""
+    before, sent = signal.getsignal(signal.SIGINT), []
+
+    def interrupt():
+        signal.getsignal(signal.SIGINT)(signal.SIGINT, None)
+
+    class Interrupted(threading.Event):
+        def set(self):
+            interrupt()
+            super().set()
+
+    class Timer:
+        def __init__(self, seconds, function):
+            self.start = lambda: sent.append(function)
+
+    names = {name: getattr(threading, name) for name in ("current_thread", "main_thread")}
+    monkeypatch.setattr(
+        lazy_binding, "threading", SimpleNamespace(Event=Interrupted, Timer=Timer, **names)
+    )
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+    try:
+        with lazy_binding._without_signals():
+            interrupt()
+            interrupt()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert sent == [lazy_binding._interrupt_main_thread]
