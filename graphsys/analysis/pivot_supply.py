@@ -206,7 +206,7 @@ def missing_rows(
                 i = graph.index[label]
             except (KeyError, TypeError):  # TypeError: an unhashable label
                 raise UnknownNodeError(
-                    f"zero_diagonal names {label!r}, no node of the graph"
+                    f"zero_diagonal names {label!r}, which is not a node"
                 ) from None
             demand[i] = graph.size[i]
         return demand

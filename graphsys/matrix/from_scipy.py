@@ -415,7 +415,7 @@ def to_scipy(graph: BlockGraph, values: NDArray[Any], pattern: Any, format: str)
     Raises
     ------
     ValueError
-        Where scipy has no such format.
+        If scipy has no such format.
     """
     if format not in FORMATS:
         raise ValueError(f"format {format!r} is unknown; use one of {', '.join(FORMATS)}")

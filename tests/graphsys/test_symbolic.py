@@ -478,7 +478,7 @@ def test_an_ordering_names_every_node_once():
         system.analyze(["a", "b", "c", "a"])
     with pytest.raises(gs.UnknownNodeError, match="names 'd'"):
         system.analyze(["a", "b", "d"])
-    with pytest.raises(gs.UnknownNodeError, match=r"\['a'\] is no node"):
+    with pytest.raises(gs.UnknownNodeError, match=r"\['a'\] is not a node"):
         system.analyze([["a"], "b", "c"])
     with pytest.raises(gs.UnknownNodeError, match=r"zero_diagonal names \['a'\]"):
         system.analyze(zero_diagonal=[["a"]])
