@@ -1,6 +1,10 @@
 """Arithmetic and branches of eight numbers in the lanes of vector registers."""
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +26,8 @@ from dynamics.kernels.base.six import (
     total_of,
 )
 from graphsys.matrix.vectors import aligned
+
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.skipif(CHECKED, reason="lanes need compiled kernels")
 
@@ -188,3 +194,19 @@ def numbers(x):
 def test_numbers_of_lanes():
     x = np.arange(3.0 * LANES)
     assert numbers(lanes_of(x)) == (x * x).sum()
+
+
+def test_kernels_of_numbers_are_compiled_without_lanes(tmp_path):
+    # Lanes extend numba's functions. If numba met both versions of one in a function that it
+    # compiles, it would refuse that function.
+    code = (
+        "import sys, numpy as np\n"
+        "from tests.dynamics.test_lane_types import plain_sixes\n"
+        "x, y, out = np.ones(12), np.ones(12), np.zeros(26)\n"
+        "plain_sixes(x, y, out)\n"
+        "assert out[0] == 2.0\n"
+        "assert 'dynamics.kernels.base.registers' in sys.modules\n"
+        "assert 'dynamics.kernels.base.lane_types' not in sys.modules\n"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, cwd=ROOT)

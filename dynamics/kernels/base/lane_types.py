@@ -16,6 +16,7 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.extending import lower_builtin, lower_cast, models, register_model
 
 from dynamics.kernels.base.jit import DIFFER
+from dynamics.kernels.base.registers import Six, joined, numbers, splat
 
 COUNT = 8
 VECTOR = ir.VectorType(ir.DoubleType(), COUNT)
@@ -59,7 +60,32 @@ class Conditions(types.Type):
         return self if isinstance(other, types.Boolean) else None
 
 
-lanes, conditions = Lanes(), Conditions()
+class SixLanes(types.Type):
+    """Type of six lanes in six registers."""
+
+    def __init__(self):
+        super().__init__(name="six lanes")
+
+    @property
+    def number(self):
+        """Type of one of the six."""
+        return lanes
+
+    def can_convert_from(self, context, other):
+        """Six numbers are converted."""
+        return Conversion.safe if isinstance(other, Six) else None
+
+    def unify(self, context, other):
+        """A variable that holds six numbers, too, holds lanes."""
+        return self if isinstance(other, Six) else None
+
+    @staticmethod
+    def of_lanes(kind):
+        """As of `Lanes`."""
+        return Lanes.of_lanes(kind)
+
+
+lanes, conditions, six_lanes = Lanes(), Conditions(), SixLanes()
 
 
 @register_model(Lanes)
@@ -78,12 +104,18 @@ class ConditionsModel(models.PrimitiveModel):
         super().__init__(manager, kind, FLAGS)
 
 
-def splat(builder, x, vector=VECTOR):
-    """The same number in all lanes."""
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
-    undefined = ir.Constant(vector, ir.Undefined)
-    first = builder.insert_element(undefined, x, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(first, undefined, zeros)
+@register_model(SixLanes)
+class SixLanesModel(models.PrimitiveModel):
+    """Kept as six LLVM vectors."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, ir.ArrayType(VECTOR, 6))
+
+
+@lower_cast(Six, SixLanes)
+def _six_to_lanes(context, builder, given, wanted, value):
+    parts = [splat(builder, one, VECTOR) for one in numbers(builder, given, value)]
+    return joined(builder, parts, wanted)
 
 
 def agreed(context, builder, flags):
@@ -99,7 +131,7 @@ def agreed(context, builder, flags):
 @lower_cast(types.Float, Lanes)
 @lower_cast(types.Integer, Lanes)
 def _number_to_lanes(context, builder, given, wanted, x):
-    return splat(builder, context.cast(builder, x, given, types.float64))
+    return splat(builder, context.cast(builder, x, given, types.float64), VECTOR)
 
 
 @lower_cast(types.Boolean, Conditions)
@@ -235,7 +267,7 @@ define(
 def same_integer(context, builder, x):
     """The integer part that all lanes have; where they differ, the kernel ends."""
     first = builder.extract_element(x, ir.Constant(ir.IntType(32), 0))
-    agreed(context, builder, builder.fcmp_ordered("==", x, splat(builder, first)))
+    agreed(context, builder, builder.fcmp_ordered("==", x, splat(builder, first, VECTOR)))
     return builder.fptosi(first, ir.IntType(64))
 
 
