@@ -79,10 +79,10 @@ def rollouts(
         GIL; Python controllers take turns.
     lanes : bool, optional
         Simulate eight jobs at once in each thread, one in each lane of the vector registers. This
-        takes 0.3 to 0.6 of the time if contacts and limits seldom act. Jobs must have the same
+        takes 0.3 to 0.5 of the time if contacts and limits seldom act. Jobs must have the same
         seconds and ``every``; those with a controller, policy, parameters, accuracy or events run
         one by one, and so do steps in which a contact or a limit may act in any of the eight.
-        Results differ by rounding from those without lanes. The first call compiles for about 20 s.
+        Results differ by rounding from those without lanes. The first call compiles for about 15 s.
     seed : int, optional
         Seed from which, with the number of the job, the random numbers of each job follow.
     progress : callable, optional
