@@ -20,6 +20,7 @@ from dynamics.control.episode_run import EpisodeRun, begun
 from dynamics.control.lane_episodes import LaneEpisodes
 from dynamics.display.animation import Sketch
 from dynamics.errors import InconsistentStateError, check_model
+from dynamics.kernels.base.jit import CHECKED
 from dynamics.kernels.base.lanes import LANES
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.kinematics.lane_runs import check_lanes
@@ -502,6 +503,7 @@ class MechanismVectorEnv(VectorEnv):
         _check_task(task)
         if lanes:
             check_lanes(task.model)
+            lanes = not CHECKED
         for what, count in (("num_envs", num_envs), ("threads", threads)):
             if isinstance(count, bool) or not (isinstance(count, (int, np.integer)) and count >= 1):
                 raise ValueError(f"{what} is {count!r}, and must be an integer of at least 1")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout, run_totals, step_info
-from dynamics.kernels.base.jit import CHECKED, LanesDifferError
+from dynamics.kernels.base.jit import LanesDifferError
 from dynamics.kernels.base.lanes import LANES
 from dynamics.kernels.stepping import side_by_side, step
 from dynamics.kinematics.diagnosis import failure
@@ -59,8 +59,6 @@ def check_lanes(model: Model) -> None:
 
 def _obstacle(model: Model) -> str | None:
     """Why a model cannot be simulated in lanes; None if it can."""
-    if CHECKED:
-        return "kernels run as plain Python, or check indices (NUMBA_DISABLE_JIT)"
     if model.near is not None:
         return 'the model finds its contacts by itself (contacts="auto")'
     if model.kernel is not step or model.form != "second order":

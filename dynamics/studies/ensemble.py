@@ -25,6 +25,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dynamics.errors import UnknownNameError, check_model
+from dynamics.kernels.base.jit import CHECKED
 from dynamics.kernels.base.lanes import LANES
 from dynamics.kinematics.lane_runs import check_lanes
 from dynamics.studies.jobs import (
@@ -83,6 +84,8 @@ def rollouts(
         seconds and ``every``; those with a controller, policy, parameters, accuracy or events run
         one by one, and so do steps in which a contact or a limit may act in any of the eight.
         Results differ by rounding from those without lanes. The first call compiles for about 15 s.
+        Under ``NUMBA_DISABLE_JIT`` and ``NUMBA_BOUNDSCHECK`` there are no lanes, and all jobs run
+        one by one.
     seed : int, optional
         Seed from which, with the number of the job, the random numbers of each job follow.
     progress : callable, optional
@@ -128,7 +131,7 @@ def rollouts(
     if lanes:
         check_lanes(model)
     count = min(count, max(1, len(todo)))
-    whole = _Ensemble(model, todo, seed, progress, lanes)
+    whole = _Ensemble(model, todo, seed, progress, lanes and not CHECKED)
     try:
         if executor is not None:
             whole.spread(executor, _workers(executor), None)
@@ -138,7 +141,7 @@ def rollouts(
         else:
             for part in whole.parts(1):
                 parcel = [whole.job(i) for i in part]
-                whole.keep(part, run_parcel(model, parcel, None, lanes))
+                whole.keep(part, run_parcel(model, parcel, None, whole.lanes))
     except KeyboardInterrupt as error:
         error.rollouts = whole.rollouts()  # type: ignore[attr-defined]
         raise

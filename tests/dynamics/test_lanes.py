@@ -14,7 +14,7 @@ from dynamics.kernels.base.lanes import LANES
 from dynamics.kinematics.lane_runs import LaneRuns, check_lanes
 from dynamics.studies.jobs import run_parcel
 
-pytestmark = pytest.mark.skipif(CHECKED, reason="lanes need compiled kernels")
+compiled = pytest.mark.skipif(CHECKED, reason="lanes need compiled kernels")
 
 
 def poses(result, model):
@@ -59,12 +59,14 @@ def taken(monkeypatch):
     return counts
 
 
+@compiled
 def test_a_group_moves_as_single_simulations_do(taken):
     model, jobs = pendulums(8)
     both(model, jobs, 1e-10)
     assert taken == [50]
 
 
+@compiled
 def test_jobs_that_fill_no_group_are_simulated_too(taken):
     model, jobs = pendulums(11)
     both(model, jobs, 1e-10)
@@ -125,6 +127,7 @@ def ball(height, restitution=0.0):
     return model, state
 
 
+@compiled
 def test_contacts_are_solved_one_simulation_after_another(taken):
     model, _ = ball(1.0)
     jobs = [dy.Job(ball(0.3 + 0.05 * i)[1], 0.6) for i in range(8)]
@@ -202,6 +205,7 @@ def test_a_start_that_is_refused_leaves_the_others_alone():
     assert isinstance(results[5].error, dy.InconsistentStateError)
 
 
+@compiled
 def test_an_interrupt_keeps_what_is_done(monkeypatch):
     model, jobs = pendulums(8, seconds=5.0)
     looks = []
@@ -241,6 +245,7 @@ def test_models_that_have_no_lanes_are_refused():
     check_lanes(dy.zoo.double_pendulum()[0])
 
 
+@compiled
 def test_threads_stop_by_an_event():
     model, jobs = pendulums(8, seconds=5.0)
     stop = threading.Event()
@@ -322,6 +327,7 @@ def test_environments_of_models_that_have_no_lanes_are_refused():
         dy.gym.MechanismVectorEnv(dy.gym.Task(other, nothing), 8, lanes=True)
 
 
+@compiled
 def test_all_kernels_of_a_step_compile_for_lanes():
     model, jobs = pendulums(8)
     dy.rollouts(model, jobs, threads=1, lanes=True)

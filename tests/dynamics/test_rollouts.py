@@ -12,7 +12,6 @@ import pytest
 
 import dynamics as dy
 from dynamics.kernels.base import layout
-from dynamics.kernels.base.jit import CHECKED
 from dynamics.studies.jobs import Local
 from dynamics.studies.variation import carried
 from dynamics.tables.versions import tables_version
@@ -443,7 +442,7 @@ def test_a_process_that_dies_is_an_error_of_its_jobs():
     assert "terminated abruptly" in str(results[1].error)
 
 
-@pytest.mark.parametrize("lanes", [False] if CHECKED else [False, True])
+@pytest.mark.parametrize("lanes", [False, True])
 def test_the_first_state_keeps_the_controls_that_led_to_it(lanes):
     model, still = dy.zoo.cart_pole()
     state, _ = model.step(still, [0.5])
