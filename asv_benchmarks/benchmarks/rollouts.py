@@ -1,4 +1,4 @@
-"""Many simulations: what threads and vector lanes gain, and what a job costs beside its steps.
+"""Many simulations: what threads and vector lanes gain, and what a job costs apart from its steps.
 
 ``python -m benchmarks.rollouts [mechanism ...]`` in ``asv_benchmarks`` prints, for eight
 simulations of 400 steps, microseconds per step one after another and in lanes, and how many steps

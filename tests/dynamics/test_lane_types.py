@@ -9,8 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import CHECKED, LanesDifferError, kernel, pointer
 from dynamics.kernels.base.lanes import LANES, as_lanes, as_numbers, every, some, where
+from dynamics.kernels.base.run_totals import (
+    FIRST_UNEXPLAINED,
+    LESS_FRICTION_STEPS,
+    RELAXED_STEPS,
+    STEPS,
+    TOTALS_SIZE,
+)
 from dynamics.kernels.base.six import (
     add,
     largest,
@@ -25,6 +33,13 @@ from dynamics.kernels.base.six import (
     put,
     total_of,
 )
+from dynamics.kernels.base.step_info import (
+    FRICTION,
+    INFO_SIZE,
+    RELAXATION,
+    UNEXPLAINED_INTERVALS,
+)
+from dynamics.kernels.stepping.run import record_step
 from graphsys.matrix.vectors import aligned
 
 ROOT = Path(__file__).parents[2]
@@ -210,3 +225,30 @@ def test_kernels_of_numbers_are_compiled_without_lanes(tmp_path):
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, cwd=ROOT)
+
+
+@kernel
+def _counted(info, totals, state, record):
+    record_step(0, 2, 0.01, info, state, totals, record)
+
+
+@kernel
+def counted(info, totals, state, record, out):
+    """Totals after a step that is not recorded."""
+    copy(totals, out)
+    _counted(as_lanes(info), as_lanes(out), as_lanes(state), as_lanes(record))
+
+
+def test_totals_of_a_step_never_differ_between_lanes():
+    # A kernel that ended after it had counted a step would count that step twice.
+    values = np.zeros((2, INFO_SIZE, LANES))
+    info, totals = values[0], values[1, :TOTALS_SIZE]
+    info[UNEXPLAINED_INTERVALS], info[RELAXATION, ::2], info[FRICTION, 1::2] = 1.0, 10.0, 0.5
+    totals[FIRST_UNEXPLAINED, :4], totals[STEPS] = 3.0, 7.0
+    out = lanes_of(totals)
+    counted(*map(lanes_of, (info, totals, np.zeros((1, LANES)))), np.zeros((1, 3 * LANES)), out)
+    found = out.reshape(TOTALS_SIZE, LANES)
+    assert found[STEPS].tolist() == 8 * [8.0]
+    assert found[FIRST_UNEXPLAINED].tolist() == 4 * [3.0] + 4 * [8.0]
+    assert found[RELAXED_STEPS].tolist() == 4 * [1.0, 0.0]
+    assert found[LESS_FRICTION_STEPS].tolist() == 4 * [0.0, 1.0]

@@ -159,7 +159,7 @@ def _is_distance(reader: Reader, k: int) -> bool:
 def _motor_force(reader: Reader, kind: str, at: int, name: str) -> SensorEntry | None:
     """Sensor of the force of a joint's or tendon's motor, if it is the only actuator there.
 
-    That of an actuator is the force before its gear; of joints and tendons it is the one behind.
+    That of an actuator is the force before its gear; of joints and tendons, the force after it.
     """
     m, found = reader.model, reader.found
     if kind == "ACTUATORFRC":

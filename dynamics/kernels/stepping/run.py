@@ -3,6 +3,7 @@
 from dynamics.kernels.base.callback import call_three
 from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.lanes import where
 from dynamics.kernels.base.layout import BODIES
 from dynamics.kernels.base.run_totals import (
     END_TIME,
@@ -43,12 +44,13 @@ def record_step(k, every, h, info, state, totals, record):
     totals[MOST_ITERATIONS_OF_STEP] = max(totals[MOST_ITERATIONS_OF_STEP], info[ITERATIONS])
     totals[MOST_INTERVALS_OF_STEP] = max(totals[MOST_INTERVALS_OF_STEP], info[INTERVALS])
     totals[TOTAL_FACTORIZATIONS] += info[FACTORIZATIONS]
-    totals[RELAXED_STEPS] += 1.0 if info[RELAXATION] > 1.0 else 0.0
-    totals[LESS_FRICTION_STEPS] += 1.0 if 0.0 < info[FRICTION] < 1.0 else 0.0
+    less = (info[FRICTION] > 0.0) & (info[FRICTION] < 1.0)
+    totals[RELAXED_STEPS] += where(info[RELAXATION] > 1.0, 1.0, 0.0)
+    totals[LESS_FRICTION_STEPS] += where(less, 1.0, 0.0)
     totals[STEPS] += 1.0
     totals[MOST_WORK] = max(totals[MOST_WORK], info[LARGEST_WORK])
-    if info[UNEXPLAINED_INTERVALS] > 0.0 and totals[FIRST_UNEXPLAINED] == 0.0:
-        totals[FIRST_UNEXPLAINED] = totals[STEPS]
+    first = (info[UNEXPLAINED_INTERVALS] > 0.0) & (totals[FIRST_UNEXPLAINED] == 0.0)
+    totals[FIRST_UNEXPLAINED] = where(first, totals[STEPS], totals[FIRST_UNEXPLAINED])
     if (k + 1) % every == 0:
         row = (k + 1) // every - 1 - int(totals[FIRST_RECORD])
         copy(state, record[row])

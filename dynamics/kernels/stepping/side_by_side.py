@@ -1,8 +1,8 @@
 """Eight runs of one model side by side, a run in each lane: see `dynamics.kernels.base.lanes`.
 
 Contacts and limits that cannot act in an interval have no forces in it. Steps are taken without
-them as long as that holds in all lanes. They end before a step in which one can act, and so does
-the last of two steps after which one is closed.
+them as long as that holds in all lanes. The run ends before a step in which one can act. A step
+after which one is closed is taken back.
 """
 
 from dynamics.kernels.base.arguments import motion_of
